@@ -90,7 +90,7 @@ class KeyArrays:
         m = _words(t.SLOTS + (1 << bits))
         m[: t.SLOTS] = self.m[: t.SLOTS]
         m[t.KeyTable.bits] = bits
-        call(t.REFILL, arrays=_other(m, self.m, self.p))
+        call(t.REFILL, arrays=arrays_of(m, self.m, self.p))
         self._use(m=m)
 
     def reach(self, numbers: int) -> None:
@@ -120,16 +120,6 @@ class KeyArrays:
         if room + words > len(self.p):
             self.grow_arena(room - t.ARENA, 2 * words)
 
-    def background(self, w: Any) -> KeyArrays:
-        """Return the same with another ``w``, for a kernel's output."""
-        return _other(self.m, w, self.p)
-
-    def chain(self, codes: Any, top: int) -> None:
-        """Set the numbers below ``top`` as given, but for these free ones, which are given next, in this order."""
-        places = codes // 8 * t.GROUP + 1 + codes % 8
-        self.w[places] = np.append(codes[1:] + 1, 0)[: len(codes)]
-        self.m[t.KeyTable.top], self.m[t.KeyTable.free] = top, codes[0] + 1 if len(codes) else 0
-
     def take(self, w: Any, p: Any, top: int) -> None:
         """Set the keys of the numbers below ``top``, and their records; the table, without any yet, has slots for them."""
         bits = max(BITS, (-(-4 * top // 3)).bit_length())
@@ -144,21 +134,22 @@ class KeyArrays:
         self.p[t.ARENA : len(p)] = p[t.ARENA :]
 
     def compact(self, call: Any, whole: bool = False) -> None:
-        """Make the arena anew where most of it is free; ``whole``: where anything is."""
+        """Make the arena anew, with records in the order of numbers; without ``whole``, only where most of it is free."""
         p, m = self.p, self.m
         free, top = int(p[t.KeyArena.freed]), int(m[t.KeyTable.top])
         held = int(p[t.KeyArena.top]) - t.ARENA - free
-        if free <= (0 if whole else max(held, top, SMALL)):
+        if not whole and free <= max(held, top, SMALL):
             return
         spare, groups = len(p) - int(p[t.KeyArena.room]), -(-top // 8) * t.GROUP
         new, w = _words(t.ARENA + held + held // 4 + WORDS + spare, AHEAD), _words(len(self.w), 1)
         w[:groups] = self.w[:groups]
         new[t.KeyArena.top], new[t.KeyArena.room] = t.ARENA, len(new) - spare
-        call(t.COMPACT, 0, top, WordArray(w.reshape(1, -1)), _other(new, self.w, p))
+        call(t.COMPACT, 0, top, WordArray(w.reshape(1, -1)), arrays_of(new, self.w, p))
         self._use(w=w, p=new)
 
 
-def _other(m: Any, w: Any, p: Any) -> KeyArrays:
+def arrays_of(m: Any, w: Any, p: Any) -> KeyArrays:
+    """Return these arrays as kernels take them."""
     found = KeyArrays.__new__(KeyArrays)
     found._use(m=m, w=w, p=p)
     return found

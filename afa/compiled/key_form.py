@@ -14,10 +14,10 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 from afa.compiled.kernel import key_layout as t
+from afa.compiled.record_words import bits
 from afa.schema import NAN
 
 LOWEST, BEYOND = -(2**63), 2**63
-_NAN = struct.unpack("=q", struct.pack("=d", NAN))[0]
 
 
 class RecordForm(NamedTuple):
@@ -60,13 +60,13 @@ def _int(value: int) -> RecordForm | None:
         same = float(value)
     except OverflowError:
         return None
-    return RecordForm(t.REAL | t.AS_INT, _bits(same)) if same == value else None
+    return RecordForm(t.REAL | t.AS_INT, bits(same)) if same == value else None
 
 
 def _float(value: float) -> RecordForm:
     if value.is_integer() and LOWEST <= value < BEYOND:
         return RecordForm(t.INT | t.AS_FLOAT, int(value))
-    return RecordForm(t.REAL, _NAN if value != value else _bits(value))
+    return RecordForm(t.REAL, bits(NAN if value != value else value))
 
 
 def _text(value: str) -> RecordForm | None:
@@ -127,8 +127,3 @@ def _near(value: Any) -> float | None:
 
 def _filled(record: bytes) -> bytes:
     return record + bytes(-len(record) % 8)
-
-
-def _bits(value: float) -> int:
-    found: int = struct.unpack("=q", struct.pack("=d", value))[0]
-    return found

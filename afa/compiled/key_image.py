@@ -45,30 +45,8 @@ def take_image(numbers: KeyNumbers, found: list[Any]) -> None:
     arrays = numbers.arrays
     arrays.take(w, p, top)
     wanted("keys that are in the arena, each once", numbers.run(t.REBUILD, 0, top, WordArray(np.zeros((1, 64), np.int64))) == 0)
-    wanted("keys with a place each in the arena", _are_apart(arrays.w[: words_of(top)], len(p)))
     numbers.top = top
     numbers.given()
-
-
-def _are_apart(w: Any, end: int) -> bool:
-    """Return whether no two of the records of some groups of keys share a place, and none reaches beyond the end."""
-    groups = w.reshape(-1, t.GROUP)
-    kinds, values = groups[:, 0].copy().view(np.uint8) & t.CLASS, groups[:, 1:].ravel()
-    texts, tuples = (values[kinds == kind] for kind in (t.TEXT, t.TUPLE))
-    words = np.concatenate([(texts & t.LONGEST) + 7 >> 3, tuples & t.LONGEST])
-    begins = np.concatenate([texts, tuples])[words > 0] >> t.LENGTH
-    order = np.argsort(begins)
-    ends = (begins + _sizes_of_records(words[words > 0]))[order]
-    return bool((ends <= np.append(begins[order][1:], end)).all())
-
-
-def _sizes_of_records(words: Any) -> Any:
-    """Return how many words the places of records take, as `afa.compiled.kernel.key_records.size_of_record` says."""
-    units, double = words.copy(), np.zeros_like(words)
-    while (large := units > 16).any():
-        units[large] = units[large] + 1 >> 1
-        double += large
-    return units << double
 
 
 def words_of(top: int) -> int:
@@ -78,5 +56,9 @@ def words_of(top: int) -> int:
 
 def _take_names(numbers: KeyNumbers, names: list[Any], top: int) -> None:
     wanted("a name for each key", len(names) == top, top)
-    codes = np.flatnonzero(np.fromiter((name is not None for name in names), np.bool_, top))
-    numbers.take(KeyColumns.of([names[code] for code in codes.tolist()]), codes, top)
+    free = [code for code, name in enumerate(names) if name is None]
+    codes = numbers.numbers_of_keys(KeyColumns.of([object() if name is None else name for name in names]))
+    if not np.array_equal(codes, np.arange(top)):
+        raise ValueError("expected keys of which none is there twice")
+    numbers.gone(np.array(free[::-1], np.int64))  # the least is given first
+    numbers.given()

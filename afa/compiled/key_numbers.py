@@ -26,7 +26,8 @@ from afa.compiled.key_form import RecordForm, form_of
 from afa.compiled.key_parts import KeyPart, column_of, part_of
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, WordArray
-from afa.schema import NAN, ODD
+from afa.compiled.record_words import float_of
+from afa.schema import ODD
 from afa.state.key_columns import KeyColumn, KeyColumns, texts_between
 from afa.state.plain import Unfit, arrow, keys_in, used
 
@@ -124,26 +125,20 @@ class KeyNumbers:
         _one(self._call.words, 0, 0, 0, 1, 0, kind, value, 0, 0, 0, 0, 0)
 
     def _given_to(self, key: Hashable, form: RecordForm | None) -> int:
-        """Return the number of a key, a new one if the table has none; `given` lists numbers that are lost if it ends half-way."""
-        torn, before = self._torn, self.news
-        self.news = self._torn = True
+        """Return the number of a key, a new one if the table has none."""
         self._put(form or RecordForm(t.OBJECT | t.ODD, hash(key)))
-        while (new := self.run(t.GIVE, 0, 1, self._call)) < 0:
-            self.arrays.provide(new, self.run)
+        new = self.run(t.FIND, 0, 1, self._call)
+        if new:
+            self._insert(self._call, 1)
         found = self._out.value
         if new and (form is None or form.kind & ~t.CLASS == t.ODD):
             self._odd[found] = key
             if form is None:
                 self._objects[key] = found
-        if found >= self.top:
-            self.top = found + 1
-        elif new:
-            self._again.append(found)
-        self._torn, self.news = torn, bool(new) or before
         return found
 
     def _insert(self, call: WordArray, n: int) -> None:
-        """Give numbers to the rows of a call for which `find` found none."""
+        """Give numbers to the rows of a call for which `find` found none. If it ends half-way, `given` lists all numbers."""
         arrays, torn = self.arrays, self._torn
         self.news = self._torn = True
         arrays.m[t.KeyTable.next] = arrays.m[t.KeyTable.logged] = 0
@@ -200,7 +195,8 @@ class KeyNumbers:
         """Look for the keys of ``n`` rows. Returns the call, and how many rows have keys without a number."""
         if len(parts) > t.PARTS:
             raise Unfit
-        rows, width = self._spread(n), sum(part.longest for part in parts) + 2 + len(parts) // 8
+        rows = max(n, 1) if self.together is None or n < MANY else -(-n // self.threads)
+        width = sum(part.longest for part in parts) + 2 + len(parts) // 8
         lows = range(0, n, rows)
         self.arrays.spare(len(lows) * width)
         call = WordArray(np.empty((3, max(n, t.KeyCall.columns + t.KeyColumnWords.SIZE * len(parts))), np.int64))
@@ -218,12 +214,6 @@ class KeyNumbers:
     def _look(self, low: int, high: int, call: WordArray, parts: list[KeyPart]) -> int:
         """Look for the keys of some rows. ``parts``: memory that the call points to; it lives as long as a thread is at work."""
         return self.run(t.FIND, low, high, call)
-
-    def _spread(self, n: int) -> int:
-        """Return how many rows one thread looks for."""
-        if self.together is None or n < MANY:
-            return max(n, 1)
-        return -(-n // self.threads)
 
     # -- names ---------------------------------------------------------------------------------------------------------------
 
@@ -267,8 +257,7 @@ class KeyNumbers:
             return KeyColumns.of([])
         call = WordArray(np.empty((4, n), np.int64))
         call.words[t.OUT] = codes
-        self.run(t.CELLS, t.NONE_OF, n, call)
-        kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
+        kinds = self._kinds(call, t.NONE_OF, n)
         if kinds == {t.TUPLE}:
             width = int(self.arrays.p[call.words[3, 0] >> t.LENGTH]) & 255
             if width and self.run(t.CELLS, width - 1, n, call) == n and not self.run(t.CELLS, width, n, call):
@@ -277,10 +266,13 @@ class KeyNumbers:
         column = self._cells(call, kinds, n)
         return KeyColumns(0, [column or KeyColumn(None, list(map(self.name, codes.tolist())))])
 
-    def _column(self, call: WordArray, part: int, n: int) -> KeyColumn:
+    def _kinds(self, call: WordArray, part: int, n: int) -> set[int]:
+        """Write the values of a part of each key to a call. Returns their kinds."""
         self.run(t.CELLS, part, n, call)
-        kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
-        found = self._cells(call, kinds, n)
+        return set(np.flatnonzero(np.bincount(call.words[2])).tolist())
+
+    def _column(self, call: WordArray, part: int, n: int) -> KeyColumn:
+        found = self._cells(call, self._kinds(call, part, n), n)
         return found or KeyColumn(None, list(map(self._value, call.words[2].tolist(), call.words[3].tolist())))
 
     def _cells(self, call: WordArray, kinds: set[int], n: int) -> KeyColumn | None:
@@ -302,8 +294,7 @@ class KeyNumbers:
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         packed = np.empty(int(offsets[-1]) // 8 + 2, np.int64)
-        other = self.arrays.background(packed)
-        self.run(t.PACK, 0, n, call, other)
+        self.run(t.PACK, 0, n, call, key_arrays.arrays_of(self.arrays.m, packed, self.arrays.p))
         return texts_between(offsets, packed.view(np.uint8)[: offsets[-1]])
 
     # -- which there are -----------------------------------------------------------------------------------------------------
@@ -347,29 +338,14 @@ class KeyNumbers:
         with contextlib.suppress(MemoryError):  # then the arena stays as it is
             self.arrays.compact(self.run)
 
-    def take(self, names: KeyColumns, codes: Any, top: int) -> None:
-        """Give these numbers, which rise, to these keys in a table without keys; the others below ``top`` are free.
-
-        Raises ValueError where a key is there twice.
-        """
-        self.arrays.reach(top)
-        self.arrays.chain(codes, top)
-        self.top = top
-        if not np.array_equal(self.numbers_of_keys(names), codes):
-            raise ValueError("expected keys of which none is there twice")
-        rest = np.ones(top, np.bool_)
-        rest[codes] = False
-        self.arrays.chain(np.flatnonzero(rest), top)
-        self.given()
-
 
 def value_of(kind: int, value: int) -> Any:
     """Return the value that a word stands for."""
     if kind & t.CLASS == t.NONE:
         return None
     if kind & t.CLASS == t.REAL:
-        found = struct.unpack("=d", struct.pack("=q", value))[0]
-        return int(found) if kind & ~t.CLASS == t.AS_INT else NAN if found != found else found
+        found = float_of(value)
+        return int(found) if kind & ~t.CLASS == t.AS_INT else found
     return bool(value) if kind & ~t.CLASS == t.AS_BOOL else float(value) if kind & ~t.CLASS == t.AS_FLOAT else value
 
 

@@ -104,13 +104,14 @@ def _objects(items: list[Any]) -> Any:
 
 def _reader(kind: type | None, strings: Strings) -> Callable[[int], Any]:
     if kind is float:
-        return _float
+        return float_of
     if kind is bool:
         return bool
     return strings.text if kind is str else int
 
 
-def _float(word: int) -> float:
+def float_of(word: int) -> float:
+    """Return the float of some bits; of any NaN the one that all payloads have."""
     value: float = _TO_BITS.unpack(_FROM_BITS.pack(word))[0]
     return NAN if value != value else value
 

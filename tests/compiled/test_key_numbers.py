@@ -13,7 +13,7 @@ import pytest
 
 from afa.compiled import key_arrays, key_numbers, reserve
 from afa.compiled.kernel import key_layout as t
-from afa.compiled.kernel.key_hash import tag_of_word
+from afa.compiled.kernel.key_hash import tag_of
 from afa.compiled.key_form import form_of
 from afa.compiled.key_image import image_of, take_image
 from afa.compiled.key_numbers import KeyNumbers
@@ -25,7 +25,7 @@ from tests.compiled.hostile_keys import columns, key
 from tests.compiled.plain import plain
 from tests.nojit import DISABLED
 
-tag_of_word = plain(tag_of_word)
+tag_of = plain(tag_of)
 
 WORLDS = range(3) if DISABLED else range(12)
 MASKS = [key_arrays.MASK, 3 << 29, 3, 0]
@@ -221,15 +221,14 @@ def test_keys_that_python_alone_tells_apart_may_share_a_hash() -> None:
 
 
 def test_numbers_may_be_taken_over() -> None:
-    names = KeyColumns.of(["a", "b", "c"])
     numbers = KeyNumbers()
-    numbers.take(names, np.array([1, 4, 5]), 8)
+    take_image(numbers, [8, [None, "a", None, None, "b", "c", None, None]])
     assert [numbers.find(name) for name in ["a", "b", "c"]] == [1, 4, 5]
     assert not numbers.news
     assert [numbers.code(i) for i in range(6)] == [0, 2, 3, 6, 7, 8]
     assert sorted(told(numbers)) == [0, 2, 3, 6, 7, 8]
     with pytest.raises(ValueError, match="expected keys of which none is there twice"):
-        KeyNumbers().take(KeyColumns.of(["a", "a"]), np.array([0, 1]), 2)
+        take_image(KeyNumbers(), [2, ["a", "a"]])
 
 
 @pytest.mark.parametrize("odd", [False, True])
@@ -314,7 +313,7 @@ def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def interrupted(what: int, *args: Any) -> int:
         found = run(what, *args)
-        if what == t.GIVE:
+        if what == t.INSERT:
             raise KeyboardInterrupt
         return found
 
@@ -380,4 +379,4 @@ def test_the_tag_of_a_word_is_counted_in_ints_whatever_comes_in() -> None:
         m = np.zeros(64, np.int64)
         m[t.KeyTable.secret : t.KeyTable.secret + 4], m[t.KeyTable.mask] = some.integers(-(2**63), 2**63 - 1, 4), -1
         kind, word = some.integers(0, 8), some.integers(-(2**62), 2**62)
-        assert tag_of_word(m, kind, word) == tag_of_word(m, int(kind), int(word))
+        assert tag_of(m, m, kind, word, 0) == tag_of(m, m, int(kind), int(word), 0)

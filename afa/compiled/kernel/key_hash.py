@@ -34,27 +34,27 @@ def ended(m: KeyTable, a: int, b: int, c: int, d: int) -> int:
 
 
 @kernel
-def tag_of_word(m: KeyTable, kind: int, word: int) -> int:
-    """Return the tag of a key that is one word."""
+def tag_of(m: KeyTable, p: KeyArena, kind: int, word: int, at: int) -> int:
+    """Return the tag of a key: of a word, or where ``at`` is not 0 of the record there, of length ``word``."""
     a, b, c, d = int(m.secret[0]) ^ int(kind) & CLASS, int(m.secret[1]), int(m.secret[2]), int(m.secret[3])
     a, b, c, d = mixed(a, b, c, d ^ int(word))
-    return ended(m, a ^ int(word), b, c, d)
+    a = a ^ int(word)
+    heads = heads_of(kind, int(p[at]) & 255) if at and word else 0
+    for i in range(words_of(kind, word) if at else 0):
+        part = int(p[at + i])
+        if i < heads:
+            part = part & (HEADS if i == 0 else KINDS)
+        a, b, c, d = mixed(a, b, c, d ^ part)
+        a = a ^ part
+    return ended(m, a, b, c, d)
 
 
 @kernel
-def tag_of_record(m: KeyTable, p: KeyArena, at: int, kind: int, length: int) -> int:
-    """Return the tag of a key whose record stands at ``p[at]``; ``length``: as its value counts it."""
-    a, b, c, d = int(m.secret[0]) ^ int(kind) & CLASS, int(m.secret[1]), int(m.secret[2]), int(m.secret[3])
-    a, b, c, d = mixed(a, b, c, d ^ int(length))
-    a = a ^ int(length)
-    heads = heads_of(kind, int(p[at]) & 255) if length else 0
-    for i in range(words_of(kind, length)):
-        word = int(p[at + i])
-        if i < heads:
-            word = word & (HEADS if i == 0 else KINDS)
-        a, b, c, d = mixed(a, b, c, d ^ word)
-        a = a ^ word
-    return ended(m, a, b, c, d)
+def record_at(kind: int, value: int) -> tuple[int, int]:
+    """Return the length of a key's record and where it is, by the key's value; of a word itself and 0."""
+    if kind & CLASS in (TEXT, TUPLE):
+        return value & LONGEST, value >> LENGTH
+    return value, 0
 
 
 @kernel

@@ -102,4 +102,4 @@ class KeyColumnWords(Record, of="c", by="one"):
 NEED_SLOTS, NEED_NUMBERS, NEED_ARENA = -101, -102, -103
 NONE_OF = -1  # of CELLS: no part, but each key as it is
 FIRST = 64
-FIND, INSERT, GIVE, REMOVE, REFILL, COMPACT, REBUILD, CELLS, PACK = range(FIRST, FIRST + 9)
+FIND, INSERT, REMOVE, REFILL, COMPACT, REBUILD, CELLS, PACK = range(FIRST, FIRST + 8)

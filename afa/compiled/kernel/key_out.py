@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.key_hash import heads_of, words_of
+from afa.compiled.kernel.key_hash import heads_of, record_at, words_of
 from afa.compiled.kernel.key_layout import *
 from afa.compiled.kernel.key_rebuild import rebuild
 from afa.compiled.kernel.key_records import take_record
-from afa.compiled.kernel.key_table import ROUND, find, give, insert, kind_at, refill, remove, value_at
+from afa.compiled.kernel.key_table import ROUND, find, insert, kind_at, refill, remove, value_at
 from afa.compiled.kernel.layout import DONE
 from afa.compiled.kernel.native_call import kernel, prefetch, wrapped
 
@@ -20,8 +20,6 @@ def keys(m: KeyTable, w: Any, p: KeyArena, c: Any, what: int, low: int, high: in
         return find(m, w, p, c, low, high)
     if what == INSERT:
         return insert(m, w, p, c, high)
-    if what == GIVE:
-        return give(m, w, p, c)
     if what == REMOVE:
         return remove(m, w, p, c, high)
     if what == REFILL:
@@ -97,12 +95,12 @@ def pack(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 def compact(m: KeyArena, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Copy all records to an empty arena, given as ``m``, and write their keys' values to ``c``, a copy of ``w``. Returns DONE."""
     for number in range(high):
-        kind, value = kind_at(w, number), w[value_at(number)]
-        if kind & CLASS not in (TEXT, TUPLE):
-            continue
-        size = words_of(kind, value & LONGEST)
-        record = take_record(m, size)
-        for i in range(size):
-            m[record + i] = p[(value >> LENGTH) + i]
-        c[0, value_at(number)] = record << LENGTH | value & LONGEST
+        kind = kind_at(w, number)
+        length, at = record_at(kind, w[value_at(number)])
+        if at:
+            size = words_of(kind, length)
+            record = take_record(m, size)
+            for i in range(size):
+                m[record + i] = p[at + i]
+            c[0, value_at(number)] = record << LENGTH | length
     return DONE

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.key_hash import heads_of, words_of
+from afa.compiled.kernel.key_hash import heads_of, record_at, words_of
 from afa.compiled.kernel.key_layout import *
+from afa.compiled.kernel.key_records import size_of_record
 from afa.compiled.kernel.key_table import ROUND, home_of, kind_at, search, tag_at, value_at
 from afa.compiled.kernel.layout import DONE, NOWHERE
 from afa.compiled.kernel.native_call import kernel, prefetch
@@ -17,20 +18,29 @@ def rebuild(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 
     Returns DONE; NOWHERE if a key is not sound, or there twice. *Requires* slots for all, and ROUND words in ``c``.
     """
-    row = 0
+    row, after = 0, ARENA
     while row < high:
         end = min(row + ROUND, high)
         for number in range(row, end):
-            kind = kind_at(w, number)
+            kind, value = kind_at(w, number), w[value_at(number)]
             if kind != 0:
-                if not is_sound(p, kind, w[value_at(number)]):
+                if not is_sound(p, kind, value):
                     return NOWHERE
+                # INVARIANT: records stand in the order of numbers, as `compact` leaves them, so that no two share a place.
+                length, at = record_at(kind, value)
+                size = words_of(kind, length) if at else 0
+                if size and at != after:
+                    return NOWHERE
+                _, whole = size_of_record(size)
+                after += whole
                 c[0, number - row] = tag_at(m, w, p, number)
                 prefetch(m.m_at + 8 * (SLOTS + home_of(m, c[0, number - row])))
         for number in range(row, end):
             if kind_at(w, number) != 0 and not enter(m, w, p, number, c[0, number - row]):
                 return NOWHERE
         row = end
+    if after != p.top:
+        return NOWHERE
     m.top, m.free = high, 0
     # INVARIANT: a free number's value is one past the next free number; 0 ends the list.
     for number in range(high - 1, -1, -1):
@@ -43,11 +53,9 @@ def rebuild(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 @kernel
 def enter(m: KeyTable, w: Any, p: KeyArena, number: int, tag: int) -> bool:
     """Give the key of a number a slot. Returns whether it had none."""
-    kind, value = kind_at(w, number), w[value_at(number)]
-    if kind & CLASS in (TEXT, TUPLE):
-        found, slot = search(m, w, p, tag, kind, value & LONGEST, value >> LENGTH)
-    else:
-        found, slot = search(m, w, p, tag, kind, value, 0)
+    kind = kind_at(w, number)
+    word, at = record_at(kind, w[value_at(number)])
+    found, slot = search(m, w, p, tag, kind, word, at)
     if found >= 0:
         return False
     m[SLOTS + slot] = tag << 32 | number + 1

@@ -35,12 +35,13 @@ def text_at(p: KeyArena, at: int, begin: int, size: int) -> int:
 
 
 @kernel
-def record_of(p: KeyArena, c: KeyCall, row: int, at: int) -> tuple[int, int]:
-    """Make the record of a row's key at ``p[at]``. Returns its kind and its length. *Requires* room."""
-    parts = c.parts
+def key_of(p: KeyArena, c: KeyCall, row: int, at: int) -> tuple[int, int]:
+    """Make the record of a row's key at ``p[at]``; 0: it is a word. Returns its kind, and the length or word. *Requires* room."""
+    parts, column = c.parts, KeyColumnWords(KeyCall.columns)
+    if at == 0:
+        return kind_of(c, 0, row), peek(column.at + 8 * row)
     if parts == 0:  # it stands there already
         return c.kind, c.length
-    column = KeyColumnWords(KeyCall.columns)
     if c.tuple == 0:  # a text
         offsets = column.at + 8 * row
         begin = peek(offsets)

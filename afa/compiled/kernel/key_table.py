@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.key_hash import tag_of_record, tag_of_word, words_of
+from afa.compiled.kernel.key_hash import record_at, tag_of, words_of
 from afa.compiled.kernel.key_layout import *
-from afa.compiled.kernel.key_records import free_record, kind_of, record_of, same_record, take_record
+from afa.compiled.kernel.key_records import free_record, key_of, same_record, take_record
 from afa.compiled.kernel.layout import DONE
 from afa.compiled.kernel.native_call import kernel, peek, prefetch, wrapped
 
@@ -63,10 +63,8 @@ def is_key(w: Any, p: KeyArena, number: int, kind: int, word: int, at: int) -> b
     """Return whether a number is that of a key: of a word, or where ``at`` is not 0 of the record there, of length ``word``."""
     if (kind_at(w, number) ^ kind) & CLASS or kind & CLASS == OBJECT:
         return False
-    value = w[value_at(number)]
-    if at == 0:
-        return value == word
-    return value & LONGEST == word and same_record(p, at, kind, word, value >> LENGTH)
+    found, other = record_at(kind, w[value_at(number)])
+    return found == word and (at == 0 or same_record(p, at, kind, word, other))
 
 
 @kernel
@@ -127,11 +125,8 @@ def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> i
         # 1. Tags; fetch the slots.
         for k in range(count):
             r = c[LOG, low + k]
-            if words:
-                tag = tag_of_word(m, kind_of(c, 0, r), peek(column.at + 8 * r))
-            else:
-                kind, length = record_of(p, c, r, at)
-                tag = tag_of_record(m, p, at, kind, length)
+            kind, word = key_of(p, c, r, at)
+            tag = tag_of(m, p, kind, word, at)
             c[OUT, r] = tag
             prefetch(m.m_at + 8 * (SLOTS + home_of(m, tag)))
         # 2. The first slot of each tag; fetch the values, then the records.
@@ -154,7 +149,7 @@ def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> i
             if c[OUT, r] < 0:
                 missing += 1
             elif notes:
-                word = peek(column.at + 8 * r)
+                _, word = key_of(p, c, r, 0)
                 note = low + note_of(word)
                 c[LOG, note], c[LOG, note + 1] = word, c[OUT, r]
         known += end - row - count
@@ -167,10 +162,7 @@ def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> i
 def settle(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, at: int) -> None:
     """Write the number of a row's key, whose tag has a slot; ``at``: where its record is made, 0: it is a word."""
     found = c[OUT, r]
-    if at:
-        kind, word = record_of(p, c, r, at)
-    else:
-        kind, word = kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
+    kind, word = key_of(p, c, r, at)
     number = (found & NUMBER) - 1
     if not is_key(w, p, number, kind, word, at):
         number, _ = search(m, w, p, found >> 32, kind, word, at)
@@ -180,14 +172,14 @@ def settle(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, at: int) -> Non
 @kernel
 def insert(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Give numbers to the keys of the rows from KeyTable.next on to which `find` gave none. Returns a status."""
-    words = of_words(c)
+    at = 0 if of_words(c) else p.room
     while m.next < high:
         r = m.next
         ahead = min(r + ROUND, high - 1)
         if c[OUT, ahead] < 0:
             prefetch(m.m_at + 8 * (SLOTS + home_of(m, -1 - c[OUT, ahead])))
         if c[OUT, r] < 0:
-            number = place(m, w, p, c, r, words)
+            number = place(m, w, p, c, r, at)
             if number < 0:
                 return number
             c[OUT, r] = number
@@ -196,25 +188,10 @@ def insert(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 
 
 @kernel
-def give(m: KeyTable, w: Any, p: KeyArena, c: Any) -> int:
-    """Write the number of the key of the only row to OUT. Returns 0; 1 for a new key, whose number it was given; or a status."""
-    count = m.count
-    m.next, m.logged = 0, 0
-    if find(m, w, p, c, 0, 1):
-        status = insert(m, w, p, c, 1)
-        if status < 0:
-            return status
-    return m.count - count
-
-
-@kernel
-def place(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, words: bool) -> int:
-    """Return the number of a row's key, a new one if it has none, or a status."""
-    tag, at = -1 - c[OUT, r], 0 if words else p.room
-    if words:
-        kind, word = kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
-    else:
-        kind, word = record_of(p, c, r, at)
+def place(m: KeyTable, w: Any, p: KeyArena, c: Any, r: int, at: int) -> int:
+    """Return the number of a row's key, a new one if it has none, or a status; ``at``: see `settle`."""
+    tag = -1 - c[OUT, r]
+    kind, word = key_of(p, c, r, at)
     number, slot = search(m, w, p, tag, kind, word, at)
     if number >= 0:
         return number
@@ -224,7 +201,7 @@ def place(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, words: bool) -> 
     if m.free == 0 and m.top == m.room:
         return NEED_NUMBERS
     value = word
-    if not words:
+    if at:
         size = words_of(kind, word)
         record = take_record(p, size)
         if record < 0:
@@ -256,10 +233,9 @@ def take_number(m: KeyTable, w: Any, c: Any) -> int:
 @kernel
 def tag_at(m: KeyTable, w: Any, p: KeyArena, number: int) -> int:
     """Return the tag of the key that has a number."""
-    kind, value = kind_at(w, number), w[value_at(number)]
-    if kind & CLASS in (TEXT, TUPLE):
-        return tag_of_record(m, p, value >> LENGTH, kind, value & LONGEST)
-    return tag_of_word(m, kind, value)
+    kind = kind_at(w, number)
+    word, at = record_at(kind, w[value_at(number)])
+    return tag_of(m, p, kind, word, at)
 
 
 @kernel
@@ -276,12 +252,13 @@ def remove(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
                 prefetch(m.m_at + 8 * (SLOTS + home_of(m, c[LOG, r])))
         for r in range(row, end):
             number = c[OUT, r]
-            kind, value = kind_at(w, number), w[value_at(number)]
+            kind = kind_at(w, number)
             if kind == 0:
                 continue
             clear_slot(m, c[LOG, r], number)
-            if kind & CLASS in (TEXT, TUPLE):
-                free_record(p, value >> LENGTH, words_of(kind, value & LONGEST))
+            word, at = record_at(kind, w[value_at(number)])
+            if at:
+                free_record(p, at, words_of(kind, word))
             put_kind(w, number, 0)
             w[value_at(number)] = m.free
             m.free = number + 1
