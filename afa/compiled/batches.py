@@ -46,12 +46,8 @@ class Batches:
         self._spread = SPREAD * CHUNK  # how many rows to bring into order at once
         self._late = False  # whether the rows before were out of order
         self._part = choices.COLD  # how many rows to carry out at once before there are loops
-        self._tells_later = False  # whether the operator is told of promises only when it has to know: it takes 12 us
-        self._told: int | None = None  # the last promise that it was told, where that is less
         self._program: ArcProgram | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
-        self._grouping = WordArray(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
-        self._buffer = WordArray(np.empty((k.Arrivals.payload + store.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, host: Host) -> None:
         """Carry out a batch of records in order of arrival; `Operator.push_many` for columns.
@@ -68,7 +64,6 @@ class Batches:
         ends, bounds = _ends(batch, lags), self._bounds_of(batch, early and not lags)
         self._bounds, self._then = bounds, _then(batch) if early and not lags else k.BEGINNING
         moves = bounds[0] < bounds[-1]  # then rows make room for others
-        self._tells_later, self._told = bool(moves or (lags and early)), None  # then a promise drops nothing when it comes
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
         self._counts = np.bincount(batch.key) if known else None
         straight = self._straight(batch)
@@ -82,7 +77,6 @@ class Batches:
             if route is not Route.AS_RECORDS:
                 begun = low
                 if route is Route.SORTED:
-                    self._tell(host)
                     low = self._arranged(straight, batch, low, min(low + self._spread, n), host)
                     self._late = self._late and low > begun
                     continue
@@ -94,7 +88,6 @@ class Batches:
                 )
                 if low == high or store.memory.m[k.Memory.short]:
                     continue
-                self._tell(host)
                 if batch.kind is not None and batch.kind[low] != k.EVENT:
                     if store.ahead:
                         follow(store, host)
@@ -104,7 +97,6 @@ class Batches:
                     low = self._arranged(straight, batch, low, min(low + self._spread, n), host)
                 if low > begun:
                     continue
-            self._tell(host)
             if store.ahead:
                 follow(store, host)
             if store.arcs.warm_up():
@@ -116,16 +108,8 @@ class Batches:
             self._run_part(words, batch, low, host)
             self._part = min(store.arcs.next_part(high - low, looks), CHUNK)
             low = high
-        self._tell(host)
         if store.ahead:
             follow(store, host)
-
-    def _tell(self, host: Host) -> None:
-        """Tell the operator the promises of rows in order."""
-        if self._told is not None:
-            progress = self._store.progress
-            promised, progress.events, self._told = progress.events, self._told, None
-            host.progress_to(promised)
 
     def run_each(self, batch: Encoded, host: Host, cuts: Cuts) -> None:
         """Carry out a batch of records one by one; where the output of each ends goes to ``cuts``."""
@@ -220,11 +204,7 @@ class Batches:
         return min(chunks * CHUNK, max(ROOM // words, choices.LEAST), most)
 
     def _words(self, n: int) -> WordArray:
-        """Return an array for ``n`` records; kept: new memory costs more than writing to it."""
-        rows = k.Arrivals.payload + self._store.payloads.layout.width
-        if self._buffer.n != n:
-            self._buffer = WordArray(np.empty((rows, n), np.int64))
-        return self._buffer
+        return WordArray(np.empty((k.Arrivals.payload + self._store.payloads.layout.width, n), np.int64))
 
     def _forward(self, straight: Any, low: int, high: int, host: Host) -> int:
         """Take rows in order as far as they are; where it stopped."""
@@ -240,10 +220,7 @@ class Batches:
         progress.stale += int(m[k.Memory.stale])
         host.changes += int(m[k.Memory.changes])
         promised, low = int(m[k.Memory.events]), int(m[k.Memory.stopped])
-        if promised > progress.events and self._tells_later:
-            self._told = progress.events if self._told is None else self._told
-            progress.events = promised
-        elif promised > progress.events:
+        if promised > progress.events:
             host.progress_to(promised)
         return low
 
@@ -290,19 +267,11 @@ class Batches:
     def _grouped(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows of many keys until one that is no event, or late; where it stopped."""
         store, progress = self._store, self._store.progress
-        if self._grouping.n < max(high - low, straight.n):
-            self._grouping = WordArray(np.empty((2, max(high - low, straight.n)), np.int64))
-        columns, m = self._grouping, store.memory.m
+        columns, m = WordArray(np.empty((2, max(high - low, straight.n)), np.int64)), store.memory.m
         columns.words[0, : straight.n] = straight.words[0]
         m[k.Memory.then] = self._then
-        m[k.Memory.now], m[k.Memory.changes], m[k.Memory.next], m[k.Memory.next_row], m[k.Memory.left], m[k.Memory.short] = (
-            progress.now,
-            0,
-            0,
-            0,
-            0,
-            0,
-        )
+        m[k.Memory.now], m[k.Memory.changes] = progress.now, 0
+        m[k.Memory.next] = m[k.Memory.next_row] = m[k.Memory.left] = m[k.Memory.short] = 0
         stopped = store.call(k.GROUPS, low, high, columns, self._final)
         m = store.memory.m
         progress.now = int(m[k.Memory.now])
