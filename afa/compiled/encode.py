@@ -43,18 +43,8 @@ class EncodedColumn(NamedTuple):
         kind = k.FLOAT if self.slot.field.type is float else k.WORD
         if self.slot.width == 1:
             return [(self.values, kind)]
-        there = _ones(len(self.values)) if self.present is None else self.present
+        there = np.ones(len(self.values), np.bool_) if self.present is None else self.present
         return [(there, k.BYTE), (self.values, kind | (0 if self.present is None else k.OPTIONAL))]
-
-
-_some_ones = [np.ones(0, bool)]
-
-
-def _ones(n: int) -> Any:
-    """Return a column of ones, of memory that is kept: new memory costs more than writing to it."""
-    if len(_some_ones[0]) < n:
-        _some_ones[0] = np.ones(n, bool)
-    return _some_ones[0][:n]
 
 
 class Encoded(NamedTuple):
