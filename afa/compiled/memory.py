@@ -82,7 +82,6 @@ class EngineMemory:
     file: FileHeap | None  # where the heap lies, if not in this process alone
     w: Any
     w_at: int
-    sizes: dict[str, int]
     alone = False  # whether one thread alone knows the operator, so that others may run while kernels work
     grown = False  # whether the call has claimed anything
     budget: Budget | None = None  # bytes are claimed there before they are used
@@ -96,12 +95,8 @@ class EngineMemory:
         *places, top = directory_at(k.CONTROL, KEYS)
         m[: places[1]] = 0
         m[places[1] : top] = k.FOREVER
-        m[k.Memory.payload_words], m[k.Memory.register_words], m[k.Memory.ordered], m[k.Memory.keyed] = (
-            payload,
-            register,
-            ordered,
-            int(keyed),
-        )
+        m[k.Memory.payload_words], m[k.Memory.register_words] = payload, register
+        m[k.Memory.ordered], m[k.Memory.keyed] = ordered, int(keyed)
         m[k.Memory.top], m[k.Memory.dir : k.Memory.dir + 3] = top, places
         m[k.Memory.keys], m[k.Memory.serial] = 0 if keyed else 1, 1
         m[k.Memory.packed_limit] = REST if keyed else 0
@@ -125,12 +120,13 @@ class EngineMemory:
 
     def aim(self, program: int) -> None:
         """Tell the kernels where the arrays are; compiled ones tell themselves."""
-        self.m[k.Memory.m_at], self.m[k.Memory.w_at], self.m[k.Memory.p_at], self.m[k.Memory.limit] = (
-            self.m_at,
-            self.w_at,
-            program,
-            self.m_size,
-        )
+        m = self.m
+        m[k.Memory.m_at], m[k.Memory.w_at], m[k.Memory.p_at], m[k.Memory.limit] = self.m_at, self.w_at, program, self.m_size
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How large each kind of scratch is."""
+        return {what: int(self.w[word]) for what, word in CAPACITIES.items()}
 
     @property
     def keys(self) -> int:
@@ -260,7 +256,6 @@ class EngineMemory:
             self._new_scratch({**self.sizes, what: sooner}, {**self._rooms, what: AHEAD * sooner})
         else:
             self._resize(self.w, what, sooner)
-            self.sizes = {**self.sizes, what: sooner}
         if self.budget is not None:
             self._tell_held(self.budget)
 
@@ -269,12 +264,7 @@ class EngineMemory:
         return self._scratch({**self.sizes, what: size}) - self._scratch(self.sizes)
 
     def recover(self) -> None:
-        """Tell the kernels the sizes again: a call that has failed may have been interrupted within `grow`.
-
-        Where bytes are limited, there is as much for the next call as with a new operator.
-        """
-        for what in CAPACITIES:
-            self._resize(self.w, what, self.sizes[what])
+        """After a call that has failed: where bytes are limited, there is as much for the next one as with a new operator."""
         if self.grown and self.budget is not None and self.budget.limited:
             self._shrink(self.budget)
 
@@ -295,7 +285,6 @@ class EngineMemory:
             size = self.sizes[what]
             if size > LASTING[what]:
                 self._resize(self.w, what, LASTING[what])
-                self.sizes = {**self.sizes, what: LASTING[what]}
                 start = int(self.w[words])
                 reserve.release(self.w, start + LASTING[what] * width, start + size * width)
         if self.budget is not None:
@@ -323,13 +312,12 @@ class EngineMemory:
                 w[w[log] : w[log] + n] = old[old[log] : old[log] + n]
             for word in (k.Scratch.undo_top, k.Scratch.owed, k.Scratch.replaced, k.Scratch.log_top, k.Scratch.taken):
                 w[word] = old[word]
-        self._use(w=w, sizes=dict(sizes), _rooms=rooms)
+        self._use(w=w, _rooms=rooms)
 
     def _resize(self, w: Any, what: str, size: int) -> None:
-        if what == "rows":
+        if what == "rows":  # INVARIANT: first, as a size may only grow, and an interrupt may come in between
             w[k.Scratch.hashes] = _hashes(size)
-        if what in CAPACITIES:
-            w[CAPACITIES[what]] = size
+        w[CAPACITIES[what]] = size
 
 
 def directory_at(begin: int, keys: int) -> tuple[int, int, int, int]:

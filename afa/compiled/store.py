@@ -83,9 +83,7 @@ class Store:
         self.longest = longest
         self.memory.m[k.Memory.longest], self.memory.m[k.Memory.told] = longest, self.matches.layout.width
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
-        self.look: Callable[[WordArray], None] | None = (
-            None  # looks at the numbers of a batch's records, when the kernels ask for it
-        )
+        self.look: Callable[[WordArray], None] | None = None  # looks at the numbers of a batch's records, if kernels ask for it
         self.directory: Directory = Directory(self.memory, keyed, strict) if first is None else first.directory
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self.path_table: PathTable | None = None  # made when a lineage is asked for
@@ -145,7 +143,7 @@ class Store:
 
     def ready(self, n: int, coming: int = 0) -> None:
         """Make room for ``n`` records at once, and a step function if there is much to do."""
-        if n > self.memory.sizes["batch"]:
+        if n > self.memory.w[k.Scratch.batch]:
             self.memory.grow("batch", n)
         self.idle += max(n, coming)
         self.arcs.ready(n, coming)
@@ -191,14 +189,14 @@ class Store:
                 raise self.callback.fault()
             if status == k.ENDLESS:
                 raise self.arcs.endless()
-            if status in (k.LATE, k.TIED) or (status == k.NUMBERS and self.look is None):
-                return status
             if status == k.NUMBERS and self.look is not None:
                 self.look(batch)  # which may call the kernels
                 m = self.memory.m
                 m[k.Memory.events], m[k.Memory.final] = bounds
                 m[k.Memory.looked] = k.ONCE
                 continue
+            if status in (k.LATE, k.TIED, k.NUMBERS):
+                return status
             if status == k.CROWDED:
                 raise self._crowded(batch)
             if status == k.OVER:
