@@ -46,8 +46,8 @@ class Shared:
     def program(self, form: ProgramForm) -> KnownProgram | None:
         return next((known for other, known in self._programs if other == form), None)
 
-    def keep(self, form: ProgramForm, program: ArcProgram, wanted: Counter[Class]) -> None:
-        self._programs = [(form, KnownProgram(program.copy(), wanted)), *self._programs[: FORMS - 1]]
+    def keep(self, form: ProgramForm, known: KnownProgram) -> None:
+        self._programs = [(form, known), *self._programs[: FORMS - 1]]
 
 
 class RunningProgram:
@@ -242,12 +242,11 @@ class RunningProgram:
         form = ProgramForm(tuple(self.states), self._with_runs, self._counted, self._slots, initial)
         known = None if self._shared is None else self._shared.program(form)
         wanted = self._wanted() if known is None else known.wanted
-        made = self._slots
-        lacking = made is None or any(made.place(key)[1] < n for key, n in wanted.items())
+        lacking = self._slots is None or any(self._slots.place(key)[1] < n for key, n in wanted.items())
         self.lacking = lacking and not (self._too_long is not None and self._too_long <= wanted)
         strings = self._payloads.strings
         if known is None:
-            self.program = ArcProgram(
+            made = ArcProgram(
                 form,
                 self.table.events,
                 self._known,
@@ -258,10 +257,10 @@ class RunningProgram:
                 ROOM if self._pool else max(LITTLE, len(self.table.events)),
                 self._progress.now,
             )
+            known = KnownProgram(made, wanted)
             if self._shared is not None:
-                self._shared.keep(form, self.program, wanted)
-        else:
-            self.program = known.program.twin(self._callback, strings, self._progress.now)
+                self._shared.keep(form, known)
+        self.program = known.program.twin(self._callback, strings, self._progress.now)
         self._made = self.program
 
     def _wanted(self) -> Counter[Class]:
@@ -272,22 +271,11 @@ class RunningProgram:
         unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._much
-        longest = bool(self._memory.m[k.Memory.longest])
-        form = tuple(self.states), self._with_runs, unchanged, loops, longest
+        form = tuple(self.states), self._with_runs, unchanged, loops, bool(self._memory.m[k.Memory.longest])
         known = {} if self._shared is None else self._shared.slots
         try:
             if form not in known:
-                known[form] = slots(
-                    self._known.values(),
-                    self._numbers,
-                    self._wanted(),
-                    self._with_runs,
-                    unchanged,
-                    register,
-                    payload,
-                    loops,
-                    longest,
-                )
+                known[form] = slots(self._known.values(), self._numbers, self._wanted(), register, payload, *form[1:])
             self._slots = known[form]
         except TooLong:
             self._too_long = self._wanted()

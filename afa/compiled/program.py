@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class ArcProgram:
         self.arcs: list[Arc] = list({id(arc): arc for arc in [*(event.arc for event in events), *pool]}.values())
         self.room = room
         self.codes = {id(arc): code for code, arc in enumerate(self.arcs)}
-        self._known = [known[id(arc)] for arc in self.arcs]
+        self.compiled = [known[id(arc)] for arc in self.arcs]  # by their numbers
         self._strings = strings
         self._pointers: list[tuple[int, int]] = []  # of each arc with code: the word that says where its constants stand; where
         self._texts: list[tuple[ArcCode, int]] = []  # codes with constants that are strings; where their constants stand
@@ -71,23 +72,13 @@ class ArcProgram:
         self._point: Any = np.array(self._pointers, np.int64).reshape(-1, 2).T
         self._stand(self._array(bounds))
 
-    @property
-    def compiled(self) -> list[CompiledArc]:
-        """The arcs, by their numbers, each with its code."""
-        return self._known
-
-    def copy(self) -> ArcProgram:
-        other = copy.copy(self)
-        other._stand(self.words.copy())
-        return other
-
     def twin(self, python: int, strings: Strings, now: int) -> ArcProgram:
         """Return the same program for another engine. O(words), and those arcs that have strings as constants."""
         other = copy.copy(self)
         other._strings = strings
         other._stand(self.words.copy())
         other.words[k.Program.python] = python
-        other._say_plain(now)
+        other.words[k.Program.plain] = other._plain(now)
         return other
 
     def _stand(self, words: Any) -> None:
@@ -110,12 +101,8 @@ class ArcProgram:
 
     def _put(self, form: ProgramForm, numbers: Mapping[str, int], final: Iterable[str], python: int) -> None:
         w, n, slots = self._words, len(numbers), form.slots
-        w[k.Program.states], w[k.Program.ignorable], w[k.Program.counted], w[k.Program.python] = (
-            n,
-            int(form.with_runs),
-            form.counted,
-            python,
-        )
+        w[k.Program.states], w[k.Program.ignorable] = n, int(form.with_runs)
+        w[k.Program.counted], w[k.Program.python] = form.counted, python
         w[k.Program.finals], w[k.Program.now], w[k.Program.marks] = self._room(n), self._room(n), self._room(n)
         w[k.Program.first], w[k.Program.waits] = self._room(n, -1), self._room(n, -1)
         for state in final:
@@ -129,12 +116,8 @@ class ArcProgram:
         w[k.Program.slots], w[k.Program.free] = self._room(2 * count, -1), self._room(2 * count)
         self._longest = slots is not None and slots.longest and form.with_runs
         if slots:
-            w[k.Program.step], w[k.Program.unchanged], w[k.Program.loop], w[k.Program.loop_runs] = (
-                slots.step,
-                slots.unchanged,
-                slots.plain,
-                slots.runs,
-            )
+            w[k.Program.step], w[k.Program.unchanged] = slots.step, slots.unchanged
+            w[k.Program.loop], w[k.Program.loop_runs] = slots.plain, slots.runs
             if slots.best is not None and n <= k.STATES:
                 w[k.Program.best_step], orders, w[k.Program.kept], w[k.Program.keeping] = slots.best
                 w[k.Program.orders] = self._room(n, k.NOWHERE)
@@ -143,14 +126,11 @@ class ArcProgram:
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words
-        w[k.Program.codes] = self._room(len(self._known) * k.ArcWords.SIZE)
-        for code, known in enumerate(self._known):
+        w[k.Program.codes] = self._room(len(self.compiled) * k.ArcWords.SIZE)
+        for code, known in enumerate(self.compiled):
             arc, at = known.arc, w[k.Program.codes] + code * k.ArcWords.SIZE
-            w[at + k.ArcWords.kind], w[at + k.ArcWords.src], w[at + k.ArcWords.dst] = (
-                KINDS[arc.kind],
-                numbers[arc.src],
-                numbers[arc.dst],
-            )
+            w[at + k.ArcWords.kind] = KINDS[arc.kind]
+            w[at + k.ArcWords.src], w[at + k.ArcWords.dst] = numbers[arc.src], numbers[arc.dst]
             w[at + k.ArcWords.ignorable], w[at + k.ArcWords.final] = int(arc.ignorable), int(arc.final)
             if slots:
                 w[at + k.ArcWords.slot], w[at + k.ArcWords.slots] = slots.place(class_of(known, numbers[arc.src], with_runs))
@@ -178,9 +158,7 @@ class ArcProgram:
         for state, row in first.items():
             if row >= 0:
                 w[w[k.Program.waits] + state] = row
-        bounds.sort(
-            key=lambda bound: (bound[k.BoundRow.t], bound[k.BoundRow.sign], bound[k.BoundRow.row])
-        )  # at one instant ends come first
+        bounds.sort(key=itemgetter(k.BoundRow.t, k.BoundRow.sign, k.BoundRow.row))  # at one instant ends come first
         w[k.Program.epsilon] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
         if any(arc.final for arc in self.arcs):  # then a list may come to hold matches while it stays as it is
             w[k.Program.unchanged] = w[k.Program.loop_runs] = 0
@@ -195,26 +173,23 @@ class ArcProgram:
         once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
         self._steady = once and not any(arc.kind == TIMEOUT for arc in self.arcs)
         self._last_end = max((re for _, _, re in events if re < k.FOREVER), default=k.BEGINNING)
-        w[k.Program.plain] = int(self._steady and self._last_end <= now)
+        w[k.Program.plain] = self._plain(now)
         for row, at in sorted(enumerate(self._rows), key=lambda item: item[1][k.ArcRow.begin]):
             if at[k.ArcRow.end] == k.FOREVER:
                 at[k.ArcRow.before], latest[at[k.ArcRow.code]] = latest[at[k.ArcRow.code]], row
         for code, row in latest.items():
             w[w[k.Program.codes] + code * k.ArcWords.SIZE + k.ArcWords.latest] = row
 
-    def _say_plain(self, now: int) -> None:
-        self.words[k.Program.plain] = int(self._steady and self._last_end <= now)
+    def _plain(self, now: int) -> int:
+        return int(self._steady and self._last_end <= now)
 
     def _array(self, bounds: list[list[int]]) -> Any:
         """Return the words, and behind them the rows, the bounds and room for more of both."""
         w, rows, cap, at = self._words, self._rows, len(self._rows) + self.room, len(self._words)
         w[k.Program.count], w[k.Program.rowcap], w[k.Program.rows] = len(rows), cap, at
         w[k.Program.places] = at + cap * k.ArcRow.SIZE
-        w[k.Program.boundcount], w[k.Program.boundcap], w[k.Program.bounds] = (
-            len(bounds),
-            len(bounds) + self.room,
-            w[k.Program.places] + cap,
-        )
+        w[k.Program.bounds] = w[k.Program.places] + cap
+        w[k.Program.boundcount], w[k.Program.boundcap] = len(bounds), len(bounds) + self.room
         self.loops = has_loops(w, self._longest)
         words = np.zeros(w[k.Program.bounds] + w[k.Program.boundcap] * k.BoundRow.SIZE, np.int64)
         words[:at] = w

@@ -91,12 +91,12 @@ def slots(
     arcs: Iterable[CompiledArc],
     numbers: Mapping[str, int],
     wanted: Counter[Class],
-    with_runs: bool,
-    unchanged: bool,
     register: Layout,
     payload: Layout,
+    with_runs: bool,
+    unchanged: bool,
     loops: bool,
-    longest: bool = False,
+    longest: bool,
 ) -> Slots:
     """Return the code for these arcs. Compiles, unless one of these classes is at hand. May raise TooLong.
 
