@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import afa
-from afa.compiled import choices, slots
+from afa.compiled import choices
+from afa.compiled.linked import Linked
 from tests.nojit import DISABLED
 
 
@@ -26,12 +27,8 @@ ROWS = 400 if DISABLED else 3_000
 @pytest.fixture
 def held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no loop be at hand that was not asked for, as where the folder of code is new."""
-    loop = slots._loop
-
-    def only_wanted(*given: Any) -> int:
-        return loop(*given) if given[-1] else 0
-
-    monkeypatch.setattr(slots, "_loop", only_wanted)
+    address = Linked.address
+    monkeypatch.setattr(Linked, "address", lambda self, wanted=True: address(self, wanted) if wanted else 0)
 
 
 def operator(keyed: bool = False) -> Any:
@@ -83,6 +80,7 @@ def test_the_loops_come_by_partial_matches_looked_at(
 ) -> None:
     """Where all rows wait, far fewer rows than where few do."""
     monkeypatch.setattr(choices, "COLD", 100)
+    monkeypatch.setattr(choices, "PARTS", 10 * ROWS)  # a list that is taken in parts is looked at far less
     looks = ROWS * ROWS // 8
     monkeypatch.setattr(choices, "LONG", max(ROWS + 1, looks // choices.LOOKS))
     many, few = operator(keyed), operator(keyed)
