@@ -42,11 +42,11 @@ stress: .venv/ready
 	$(BIN)/python -m pytest -n logical -m stress
 	$(BIN)/python -m tests.worlds stress --worlds 20000
 	$(BIN)/python -m tests.worlds stress --worlds 20000 --engine both
-	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.inforce.WARM=20
-	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.inforce.WARM=20 --instants
+	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.choices.WARM=20
+	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.choices.WARM=20 --instants
 	$(BIN)/python -m tests.worlds threads --worlds 200
 	$(BIN)/python -m tests.worlds stress --mixes --worlds 20000 --engine each
-	$(BIN)/python -m tests.worlds stress --mixes --worlds 20000 --engine each --seed 2 --set afa.compiled.inforce.WARM=0 --set afa.compiled.memory.SAMPLE=4
+	$(BIN)/python -m tests.worlds stress --mixes --worlds 20000 --engine each --seed 2 --set afa.compiled.choices.WARM=0 --set afa.compiled.choices.SAMPLE=4
 	$(BIN)/python -m tests.worlds damage --worlds 50000
 	$(BIN)/python -m tests.worlds sizes --worlds 20000
 
