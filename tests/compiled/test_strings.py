@@ -43,7 +43,7 @@ def automaton() -> Automaton:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> int:
     """Few strings are many."""
-    monkeypatch.setattr(strings, "LEAST", 20)
+    monkeypatch.setattr(strings.Strings, "least", 20)
     return 20
 
 
