@@ -24,7 +24,7 @@ from speculation.rows.row_held import RowHeld
 from speculation.rows.row_memory import RowMemory
 from speculation.rows.row_words import words_of
 
-BITS = 1 << k.BITS
+BITS = 1 << k.TRUTH_BITS
 """How many conditions a word has."""
 
 

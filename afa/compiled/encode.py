@@ -19,13 +19,10 @@ from afa.compiled.memory import WordArray, address
 from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
 from afa.model.arc import Arc
-from afa.schema import NAN, Field
+from afa.schema import Field
 from afa.state.plain import Unfit, field_columns, ints, number_array, plain
 from afa.state.states import Column
 from punctuation.promise import Punctuation
-
-_NAN_WORD = np.array([NAN]).view(np.int64)[0]
-
 
 HEAVY = 2.0**62
 """How many copies of one batch the kernels count; a batch that moves more goes row by row."""
@@ -101,7 +98,7 @@ class Encoded(NamedTuple):
                 np.add(values[part], 0.0, out=floats)  # -0.0 becomes 0.0
                 wrong = np.isnan(floats)
                 if wrong.any():
-                    out[wrong] = _NAN_WORD
+                    out[wrong] = k.NAN_WORD
             else:
                 out[:] = values[part]
             if slot.width == 2:

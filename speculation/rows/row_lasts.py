@@ -127,7 +127,7 @@ def remember(m: RowControl, r: RowPool, event: int) -> None:
     size, state = RowSpec(m.spec).lasts, RowSpec(m.spec).state
     if r[event, state + COPIES] > 0:
         for c in range(size):
-            if r[event, state + LASTS + size + (c >> BITS)] >> (c & ((1 << BITS) - 1)) & 1:
+            if r[event, state + LASTS + size + (c >> TRUTH_BITS)] >> (c & ((1 << TRUTH_BITS) - 1)) & 1:
                 m[m.last_events + c] = r.le[event]
 
 

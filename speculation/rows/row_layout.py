@@ -18,7 +18,7 @@ from afa.compiled.kernel import layout
 from afa.compiled.kernel.layout import Memory
 from afa.compiled.kernel.record import Record
 
-BEGINNING, FOREVER, DONE, NEED_HEAP = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP
+BEGINNING, FOREVER, DONE, NEED_HEAP, NAN_WORD = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP, layout.NAN_WORD
 DIRECTORY, INDEX, OTHER, ACTIONS, UNDO, LOG, GONE, RANKS, SPEC, NOW = range(10)
 """The regions by number, in the order of `RowControl`."""
 
@@ -107,13 +107,12 @@ class RowSpec(Record, of="m"):
 
 UP, DOWN, DOWN_FLOAT, TEXT, TEXT_DOWN, BITS = 0, 1, 2, 3, 4, 5
 PAST, NEXT, TO = 0, 1, 2
-NAN_WORD = 0x7FF8000000000000
 TOP_BIT = 1 << 62
 
 NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1
 TAKE, SETTLE, ROLLBACK, COMMIT = 1, 2, 3, 4
 COPIES, LEFT, LASTS = 0, 1, 2
-BITS = 5
-"""Behind the lasts of an event stand the conditions that it satisfies, as bits: 32 = 1 << BITS of them a word."""
+TRUTH_BITS = 5
+"""Behind the lasts of an event stand the conditions that it satisfies, as bits: 32 = 1 << TRUTH_BITS of them a word."""
 RUN = 8

@@ -57,9 +57,9 @@ Parameters have the same names everywhere:
     le, t     times, in ticks                             x          a record, or the `Loop`
     until     smallest RE of a partial match's events: the m of SEMANTICS.md
 
-A *status* is DONE or a number below 0: NEED_* for room that is missing, FAULT and ENDLESS
-for the user's functions, CROWDED and LATE for records (`layout`). No kernel raises: the engine provides what is missing and asks
-again, or rolls the call back.
+A *status* (`layout`) is DONE or a number below 0: NEED_* for room that is missing, FAULT and ENDLESS for the user's functions,
+CROWDED, LATE and TIED for records, NUMBERS for records that Python is to look at, OVER for a list beyond the budget. No kernel
+raises: the engine provides what is missing and asks again, or rolls the call back.
 
 docs/how-it-works.md follows one late event with values.
 """

@@ -89,9 +89,6 @@ def derive_nodes(
     if count >= w.rows:  # the set of rows has fewer places
         return NEED_ROWS
     if count >= 0:
-        if p.ignorable:  # whole lists: a row that stays is written anew
-            for k in range(count):
-                NodeRow(out + k * s).end = ALONE
         return distinct(m, m, w, out, count, s)
     if count == NO_ROOM:
         return NEED_NODES
@@ -190,7 +187,7 @@ def consume(m: Memory, w: Scratch, p: Program, b: Block, sources: int, count: in
                 # The row stays (App. D), or moves on with the smaller RE.
                 copy(w, source, w, target, NodeRow.register)
                 target.end = ALONE
-                if k >= 0 and q == 0 and record.ignorable and m.runs and source.until <= event.re:
+                if k >= 0 and q == 0 and record.ignorable and p.ignorable and source.until <= event.re:
                     target.end = k
                 else:
                     target.until = min(source.until, event.re)
@@ -224,5 +221,5 @@ def pass_step(m: Memory, w: Scratch, p: Program, code: int, q: int, count: int, 
         if taken == 0:
             return count
     same = equal(w, source, w, target, s)
-    target.end = k if q == 0 and m.runs and same else ALONE
+    target.end = k if q == 0 and p.ignorable and same else ALONE
     return close(m, w, p, w.new, count, count + 1, le, not same)

@@ -49,7 +49,7 @@ def may_append_packed(m: Memory, w: Scratch, p: Program) -> bool:
 @kernel
 def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
     """Return whether `forward_longest` serves this program and this block."""
-    return bool(m.longest and p.ignorable and p.step != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
+    return bool(m.longest and p.ignorable and p.step != 0 and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
 
 
 @kernel
@@ -62,13 +62,13 @@ def may_go_forward(m: Memory, p: Program, b: Block) -> bool:
 @kernel
 def loop_of(m: Memory, p: Program, b: Block) -> int:
     """Return the address of the loop for this block, for runs or for whole lists; 0: there is none."""
-    return p.loop_runs if m.runs and b.runs and p.loop_runs else p.loop
+    return p.loop_runs if p.ignorable and b.runs and p.loop_runs else p.loop
 
 
 @kernel
-def may_choose_loop(m: Memory, b: Block, n: int) -> bool:
+def may_choose_loop(m: Memory, p: Program, b: Block, n: int) -> bool:
     """Return whether `runs_fit` can tell which loop suits a block that gets ``n`` records."""
-    return bool(m.runs and m.longest == 0 and n >= m.sample and b.last - b.first > m.sample)
+    return bool(p.ignorable and m.longest == 0 and n >= m.sample and b.last - b.first > m.sample)
 
 
 @kernel
@@ -103,7 +103,7 @@ def may_part(m: Memory, w: Scratch, p: Program, n: int) -> bool:
 @kernel
 def parts_serve(m: Memory, p: Program) -> bool:
     """Return whether lists may stand in parts: `unchanged` tells of most states that they stay."""
-    return bool(m.runs and m.longest == 0 and m.gapless == 0 and p.unchanged != 0)
+    return bool(p.ignorable and m.longest == 0 and m.gapless == 0 and p.unchanged != 0)
 
 
 @kernel

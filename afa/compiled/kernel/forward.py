@@ -119,7 +119,7 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
 
     Returns the first row that must go another way, or a status. *Requires* `may_go_forward`.
     """
-    nodes, s, runs, first = b + b.nodes, NodeRow.register + m.register_words, m.runs, b.steps
+    nodes, s, runs, first = b + b.nodes, NodeRow.register + m.register_words, p.ignorable, b.steps
     loop = loop_of(m, p, b)
     whole = loop == p.loop
     begun, begun_top, limit = b.last, b.node_top, b.node_top + JOINED  # lists from here on are not joined; at `limit` they will be
@@ -135,7 +135,7 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
     if kept and not whole and parts_serve(m, p):
         n = resume_parts(m, w, p, b, x)
     else:
-        n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)
+        n = first_list(m, w, p, b, x) if whole else first_runs(m, w, p, b, x)
     if n < 0:
         return n
     record, status, others = low, DONE, first_other(c, low)
@@ -193,7 +193,7 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
             if whole and go_on_with_runs(w, p, written, b.node_top - begun_top, x.n):
                 b.runs, whole, loop = 1, False, p.loop_runs
             if n >= 0:
-                n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)
+                n = first_list(m, w, p, b, x) if whole else first_runs(m, w, p, b, x)
             if n < 0:
                 return n
             begun, begun_top, limit = b.last, b.node_top, b.node_top + JOINED
@@ -265,11 +265,11 @@ def next_gap(m: Memory, c: TableWords, record: int, high: int, number: int) -> A
 
 
 @kernel
-def first_list(m: Memory, w: Scratch, b: Block, x: Loop) -> int:
+def first_list(m: Memory, w: Scratch, p: Program, b: Block, x: Loop) -> int:
     """Give the loop for whole lists the list of the block's last step. Returns how many rows it has, or NEED_ROWS."""
     place, source = b.last - 1, Slice(0)
     x.most = FOREVER
-    if m.runs and place >= b.first:
+    if p.ignorable and place >= b.first:
         n = load_list(m, w, b, place, w.source)
         x.src, x.n = m.w_at + 8 * w.source, max(n, 0)
         return n

@@ -103,7 +103,6 @@ class Memory(Record):
     ties = Record.word("whether events that share a step are refused")
     tied = Record.word("where they are refused: whether a step got several")
     short = Record.word("whether `forward` stopped because the block was full")
-    runs = Record.word("whether the block at work keeps runs")
     sample = Record.word("how many of the last steps tell whether a block should keep runs")
     soon = Record.word("where only the longest count: after how many steps behind a late event `replay` compares lists")
     rate = Record.words("how many rows of events, nodes and matches a step takes, in 64ths", 3)
@@ -308,7 +307,7 @@ class Program(Record):
     """p: the arcs in force, constants, finals; rewritten when arcs change."""
 
     states = Record.word("how many states; the start state is number 0")
-    ignorable = Record.word("whether any arc is ignorable, so that blocks may keep runs")
+    ignorable = Record.word("whether any arc was ignorable so far: lists are stored as runs")
     epsilon = Record.word("whether there are epsilon arcs")
     timeout = Record.word("whether there are time-outs")
     step = Record.word("address of the step function; like the next four, 0: none")
@@ -687,3 +686,4 @@ GAP = 2  # of LogRow.sign
 STATES = 62  # bits that the function at Program.unchanged gives, one a state; one more: no computation begins
 BUSY = -1  # a list that no event is known to leave as it is
 CLOSURE_LIMIT = 10_000
+NAN_WORD = 0x7FF8000000000000  # the one NaN

@@ -253,8 +253,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
     w.whole = low if what == SWAP else FOREVER
     if b.cap > w.places:
         return NEED_PLACES
-    m.runs = p.ignorable
-    if may_choose_loop(m, b, n):
+    if may_choose_loop(m, p, b, n):
         b.runs = runs_fit(m, b, n)
     # What is final by now goes first, so that nothing is derived that would be dropped.
     if what == EXPIRE:

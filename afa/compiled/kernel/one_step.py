@@ -18,7 +18,6 @@ from afa.compiled.kernel.propagate_runs import end_runs, extend_all, leaves_list
 from afa.compiled.kernel.step import over
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
-NAN_WORD = 0x7FF8000000000000
 STAYS = 1 << 32
 
 

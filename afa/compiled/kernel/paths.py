@@ -182,7 +182,7 @@ def one_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
             status = through_arcs(m, w, p, c, b, place, NOWHERE, q, na, n)
             if status != FOUND:
                 return status
-    return end_step(m, w, p, c, b, place, na, n)
+    return end_step(m, w, p, c, b, place, n)
 
 
 @kernel
@@ -325,7 +325,7 @@ def add_edge(c: PathRows, place: int, number: int, event: int, component: int, s
 
 
 @kernel
-def end_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, na: int, n: int) -> int:
+def end_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, n: int) -> int:
     """End a step: a row that rests and has edges gets one more for that; the ends of the match are noted.
 
     Returns how many rows its list has, or BY_PYTHON: nothing leads to a row; TOO_SMALL, or a status.

@@ -47,7 +47,7 @@ def propagate(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
             place += 1
         if place >= last:
             return DONE
-        place = propagate_runs(m, w, p, b, place) if m.runs else propagate_lists(m, w, p, b, place)
+        place = propagate_runs(m, w, p, b, place) if p.ignorable else propagate_lists(m, w, p, b, place)
         if place < 0:
             return place
 

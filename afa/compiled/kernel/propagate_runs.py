@@ -94,7 +94,7 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
             if place < 0 or place == last:
                 return place
             if same:
-                return take_over_ends(m, w, b, place, n, before)
+                return take_over_ends(m, w, b, place, n)
             wait = m.soon if place > begun + m.soon else 2 * wait
             ahead = place + wait
             rest, waits, wanted = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
@@ -107,12 +107,12 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
             return NEED_UNDO
         # Nothing is gone or new in the list before: propagation ends.
         if whole and not here and passed >= w.until and same_list(w, w.source, n, w, w.old, before, s):
-            return take_over_ends(m, w, b, place, n, before)
+            return take_over_ends(m, w, b, place, n)
         # In a pruned key the list before says little: go on at the next step that a change can reach.
         if not whole and not here and (n == 0 or NodeRow(w, w.source).start > added):
             further = next_touched(m, w, b, place, added)
             if further > place and same_list(w, w.source, n, w, w.old, before, s):
-                if take_over_ends(m, w, b, place, n, before) < 0:
+                if take_over_ends(m, w, b, place, n) < 0:
                     return NEED_UNDO
                 place = further
                 n = before = load_both(m, w, b, place)
@@ -308,7 +308,7 @@ def end_runs(m: Memory, w: Scratch, b: Block, source: int, low: int, high: int, 
 
 
 @kernel
-def take_over_ends(m: Memory, w: Scratch, b: Block, place: int, n: int, before: int) -> int:
+def take_over_ends(m: Memory, w: Scratch, b: Block, place: int, n: int) -> int:
     """Stop here: from this place on lists are unchanged, so the new nodes take over the ends of the old ones.
 
     Returns the place, or NEED_UNDO.

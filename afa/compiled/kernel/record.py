@@ -14,8 +14,8 @@ point: where the record begins):
     rows.first, rows.count   rows >> 24, rows & COUNT   of a `Slice`; ``Slice(first, count)`` makes one
 
 An array can be a record, too (``m: Memory``): then ``m.top`` is the word ``m[Memory.top]``. Of an array with two indices the
-fields are its rows (``by="row"``: ``c.le[i]`` is ``c[Arrivals.le, i]``), its columns (``by="column"``: ``r.le[i]`` is ``r[i,
-RowPool.le]``), or the words of its first row (``by="one"``: ``c.le`` is ``c[0, TableWords.le]``).
+fields are its rows (``by="row"``: ``c.le[i]`` is ``c[Arrivals.le, i]``), the words of its first row (``by="one"``: ``c.le`` is
+``c[0, TableWords.le]``), or its columns (``by="column"``: ``r.le[i]`` is ``r[i, RowPool.le]``, of `speculation.rows.row_layout`).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from afa.compiled.kernel.layout import NAN_WORD
 from afa.compiled.machine.ir_lines import Lines
 
 ARRAY, WORD = 0, 1
@@ -41,7 +42,6 @@ CONSTANT: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Pow: lambda a, b: a**b,
 }
 """Operations on two constants; they may leave int64 in between, as in ``2**63 - 1``."""
-NAN_WORD = 0x7FF8000000000000
 BY_ADDRESS = {"call1": 1, "call2": 2, "call4": 4, "call9": 9}
 """Calls of native code (`afa.compiled.kernel.native_call`), and how many words they pass."""
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from afa.compiled.kernel import layout
 from afa.compiled.kernel.record import Record
 
-BEGINNING, FOREVER, DONE, NEED_HEAP = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP
+BEGINNING, FOREVER, DONE, NEED_HEAP, NAN_WORD = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP, layout.NAN_WORD
 NEED_UNDO, NEED_OUTPUT = -3, -4
 TAKE, SET, REMOVE, PROMISE, SETTLE, FIND, DUE, SUMS, COMMIT, ROLLBACK = range(10)
 """What may be asked of the kernel. TAKE leaves a reading that is there, SET replaces it."""
@@ -30,7 +30,6 @@ NOWHERE, MANY = -1, -2
 ABSENT, LARGER = -2, -1
 """How many values: of no situation; a sum that has left int64."""
 F_FIRST, F_LAST, F_COUNT, F_SUM, F_FLOAT_SUM, F_MEAN, F_LEAST, F_FLOAT_LEAST, F_MOST = range(9)
-NAN_WORD = 0x7FF8000000000000
 LARGE_BLOCK, SMALL_PART = 1 << 12, 16
 """A block of so many words is given back when a promise leaves readings that need less than one in so many of them."""
 OF_KEY, MERGED, REPLACED = -1, -2, -3
