@@ -84,6 +84,8 @@ BETWEEN: dict[str, tuple[Between, bool]] = {  # and whether parts may outlast it
     "a table": (tables, True),
     "an event that concerns all": (lambda op, le: op.push(insert(Thing(4), le)), True),
     "events in a list": (lambda op, le: op.push_many([insert(Thing(1), le), insert(Thing(2), le + 1)]), True),
+    "a list out of order": (lambda op, le: op.push_many([insert(Thing(2), le + 1), insert(Thing(1), le)]), True),
+    "two events of one time": (lambda op, le: op.push_many([insert(Thing(1), le), insert(Thing(2), le)]), False),
     "a late event": (lambda op, le: op.push(insert(Thing(2), BEGUN + 31)), False),
     "a late event that begins one": (lambda op, le: op.push(insert(Thing(1), BEGUN + 31)), False),
     "a retraction": (lambda op, le: op.push(insert(Thing(1, 2), BEGUN, BEGUN + 200)._replace(diff=-1)), False),
@@ -122,6 +124,18 @@ def test_nothing_stale_is_used(at_once: None, name: str, monkeypatch: pytest.Mon
     assert outs[0] == outs[1]
     assert resumed >= 4
     assert len(outs[0][0]) > 10
+
+
+def test_what_a_list_of_changes_leaves(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts are steps of one event each behind all others, in whatever order these come."""
+    monkeypatch.setattr(choices, "PARTS", 4)
+    op, le = waiting("compiled"), BEGUN + 2 * WAITING
+    for times, serves in (((1, 2), True), ((4, 3), True), ((5, 5), False), ((6, 7), True), ((9, 8, 8), False)):
+        for _ in range(2):  # the first one finds a list that was not long in the call before
+            le += 20
+            op.push_many([insert(Thing(0, n), le + at) for n, at in enumerate(times)])
+        assert kept(op) == serves, times
+        op._check()
 
 
 @pytest.mark.parametrize("kind", [Operator, Keyed])

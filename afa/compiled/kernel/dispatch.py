@@ -9,9 +9,8 @@
       for whole lists    where most events change most of a list                         1.2 over the one for runs: ignorable
       for runs           where most events leave most of it as it is                     1.1 over that for whole lists: ignorable
       parts              runs of many rows, few of which move with an event              2.7 hundreds, 82 a thousand: waiting
-    append               records in order behind all steps: nothing is merged            1.0 to 1.25: queries without loops
-      parts              of a list that was long in the call before, too                 15 at five thousand: push
-    merge                all other records
+    merge                records                                                         -
+      parts              in order behind all steps, of a list that was long before, too  15 at five thousand: push
 
     lists of marked steps:
     propagate_runs       some arc was ignorable                                          a seventh of the memory: ignorable
@@ -123,13 +122,6 @@ def give_up(w: Scratch) -> None:
     """Take no more lists in parts for a while, but for a list that has become short."""
     short = w.standing < w.many >> 2 and w.loss <= 0
     w.wait = 0 if short else w.many - 1 << 8
-
-
-@kernel
-def may_append(m: Memory, w: Scratch, c: Arrivals, b: Block, simple: bool) -> bool:
-    """Return whether `append` serves the records at w.index; ``simple``: each is an insertion at a time of its own, in order."""
-    last = b.last
-    return bool(simple and (last == b.first or b.le[b.order[last - 1]] < c.le[w[w.index]]) and b.pending_top == 0)
 
 
 @kernel

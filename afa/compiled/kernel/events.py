@@ -28,41 +28,6 @@ from afa.compiled.kernel.step import mark
 
 
 @kernel
-def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
-    """Append the ``n`` records at w.index as new steps after all others.
-
-    Returns the first place of them, or NEED_BLOCK, NEED_EVENTS.
-
-    *Requires* records at times that only rise, insertions of one copy each, all after the last step.
-    """
-    size, cap = EventRow.payload + m.payload_words, b.cap
-    i, place, top = b.steps, b.last, b.event_top
-    if place + n > cap or i + n > cap:
-        return NEED_BLOCK
-    if top + n > b.event_cap:
-        return NEED_EVENTS
-    order, times, seqs = b.order, b.le, b.seq
-    events, lists, matches = b.events_of, b.nodes_of, b.matches_of
-    event = b + b.events + top * size
-    # INVARIANT: all words written here are beyond the ends that the header still says; a rollback restores the header.
-    for k in range(n):
-        record = w[w.index + k]
-        order[place + k] = i + k
-        times[i + k] = c.le[record]
-        seqs[i + k] = c.seq[record]
-        events[i + k] = Slice(top + k, 1)
-        lists[i + k] = 0
-        matches[i + k] = 0
-        put_record(m, m, event, c, record, 1)
-        event += size
-    b.steps = i + n
-    b.last = place + n
-    b.event_top = top + n
-    w.marked_from = place
-    return place
-
-
-@kernel
 def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> int:
     """Merge the ``n`` records at w.index, which are in order, into the steps.
 
@@ -74,7 +39,7 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
     if cap > w.places:
         return NEED_PLACES
     # The new order is built at w.order from `begin` on: place counts the old places passed, out the new ones written.
-    order, times, seqs = b.order, b.le, b.seq
+    order, times, seqs, events, lists, matches = b.order, b.le, b.seq, b.events_of, b.nodes_of, b.matches_of
     record = w[w.index]
     begin = place = find_place(m, b, c.le[record], c.seq[record])
     last, k, out, gone, moved = b.last, 0, begin, False, False  # gone: the step before was deleted; moved: the order differs
@@ -82,7 +47,7 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
     while k < n:
         # Take all records of one step.
         record = w[w.index + k]
-        group = k
+        group, k = k, k + 1
         while k < n and not earlier(m, c, 0, record, w[w.index + k]):
             k += 1
         le, seq = c.le[record], c.seq[record]
@@ -99,15 +64,15 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
         there = i != NOWHERE and times[i] == le and (m.ordered == 0 or seqs[i] == seq)
         if not there:
             i = b.steps
-            b.events_of[i] = 0
-            b.nodes_of[i] = 0
-            b.matches_of[i] = 0
-            times[i] = le
-            seqs[i] = seq
+            events[i] = lists[i] = matches[i] = 0
+            times[i], seqs[i] = le, seq
         else:
             place += 1
-        # Change its events. A step without events leaves the order; a new one of which nothing is left was never in it.
-        changed = apply_to_step(m, w, c, b, i, group, k)
+        # Change its events: mostly it gets its one. A step left without leaves the order; a new one was never in it.
+        if not there and k == group + 1 and c.diff[record] == 1 and b.pending_top == 0:
+            changed = put_only(m, c, b, i, record)
+        else:
+            changed = apply_to_step(m, w, c, b, i, group, k)
         if changed < 0:
             return changed
         if b.events_of[i].count == 0:
@@ -152,6 +117,18 @@ def move_words(m: Memory, source: int, target: int, n: int) -> None:
     else:
         for k in range(n - 1, -1, -1):
             m[target + k] = m[source + k]
+
+
+@kernel
+def put_only(m: Memory, c: Arrivals, b: Block, i: int, record: int) -> int:
+    """Make the event of a record the only one of step ``i``, a new one. Returns 1, or NEED_EVENTS."""
+    top = b.event_top
+    if top == b.event_cap:
+        return NEED_EVENTS
+    put_record(m, m, b + b.events + top * (EventRow.payload + m.payload_words), c, record, 1)
+    b.event_top = top + 1
+    b.events_of[i] = Slice(top, 1)
+    return 1
 
 
 @kernel

@@ -10,7 +10,7 @@
                   nodes     p, q      -         -         p', s      a list that stays costs a step and no node; 23 ends all runs:
                   end       23  23                        ALONE      its list is written anew, one slice of nodes
 
-The result is that of `append`, then `propagate`. The automaton's own loop (`afa.compiled.kernel.row_loop`) takes most rows; there
+The result is that of `merge`, then `propagate`. The automaton's own loop (`afa.compiled.kernel.row_loop`) takes most rows; there
 is one for whole lists and one for runs. `forward` takes the rows that they leave: punctuations, changes of arcs, steps of which
 two matches may be the same. Where blocks keep runs, the lists that the loops write are joined (`afa.compiled.kernel.join`).
 

@@ -60,7 +60,7 @@ def resume_parts(m: Memory, w: Scratch, p: Program, b: Block, x: Loop) -> int:
 
 @kernel
 def derive_appended(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, kept: bool, was_long: bool) -> int:
-    """Derive the lists of ``n`` new steps behind all others, from a place on. ``kept``, ``was_long``: see `take_kept`.
+    """Derive the lists of the steps of ``n`` records behind all others, from a place on. ``kept``, ``was_long``: see `take_kept`.
 
     Returns as `propagate`.
     """
@@ -77,13 +77,13 @@ def derive_appended(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: 
 
 @kernel
 def append_in_parts(m: Memory, w: Scratch, p: Program, b: Block, place: int, kept: bool) -> int:
-    """Derive the lists of new steps from a place on, each of one event, in parts; ``kept``: they are at hand.
+    """Derive the lists of new steps of one event each, from a place on, in parts; ``kept``: they are at hand.
 
     Returns the first place that is left to `propagate`, or a status of `read_parts` or `take_in_parts`.
     """
     w.own, Loop(w.loop).open = b.node_top, 0
     status = DONE if kept else read_parts(m, w, b, place)
-    while status >= 0 and place < b.last:
+    while status >= 0 and place < b.last and b.events_of[b.order[place]].count == 1:
         i = b.order[place]
         le = b.le[i]
         seek(p, le)
@@ -93,7 +93,7 @@ def append_in_parts(m: Memory, w: Scratch, p: Program, b: Block, place: int, kep
         if status >= 0:
             b.node_top += status
             place += 1
-    if status >= 0:
+    if status >= 0 and place == b.last:
         keep_parts(w, b)
     elif status == UNFIT:
         give_up(w)

@@ -18,9 +18,9 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
-from afa.compiled.kernel.dispatch import may_append, may_choose_loop, may_go_forward, may_go_longest, runs_fit
+from afa.compiled.kernel.dispatch import may_choose_loop, may_go_forward, may_go_longest, runs_fit
 from afa.compiled.kernel.due_keys import put_deadlines
-from afa.compiled.kernel.events import append, merge
+from afa.compiled.kernel.events import merge
 from afa.compiled.kernel.forward import forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
 from afa.compiled.kernel.heap import rollback, room, save, save_deadlines, size_of
@@ -120,7 +120,8 @@ def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int
     """
     # Open: the records in order, the key's block, with room for them.
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
-    simple = arrange(m, w, c, n) if what == SERVE else True
+    if what == SERVE:
+        arrange(m, w, c, n)
     begun, origin = save_counters(m, w, p), w.undo_top
     w.key = key * m.shards + m.shard
     if entry.block == 0 and n == 0:
@@ -136,7 +137,7 @@ def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int
     # Attempt, then close. INVARIANT: a status leaves the key and all counters as they were.
     start = origin
     if b > 0:
-        b, start = attempt_until_roomy(m, w, p, c, key, b, n, simple, what, low, high)
+        b, start = attempt_until_roomy(m, w, p, c, key, b, n, what, low, high)
     status = b if b < 0 else close_block(m, w, p, key, b, n, what, start)
     if status < 0:
         rollback(m, w, origin)
@@ -151,7 +152,7 @@ def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int
 
 @kernel
 def attempt_until_roomy(
-    m: Memory, w: Scratch, p: Program, c: Any, key: int, b: Block, n: int, simple: bool, what: int, low: int, high: int
+    m: Memory, w: Scratch, p: Program, c: Any, key: int, b: Block, n: int, what: int, low: int, high: int
 ) -> tuple[int, int]:
     """Attempt the work of `serve` in larger and larger blocks, until one has room.
 
@@ -166,7 +167,7 @@ def attempt_until_roomy(
             save(m, w, b + MOVING, HEAD - MOVING)
             if b.born != m.serial:
                 save_deadlines(m, w, key)
-        status = attempt(m, w, p, c, b, n, simple, what, low, high)
+        status = attempt(m, w, p, c, b, n, what, low, high)
         if status >= 0:
             if b == m.unpacked or b.born == m.serial:
                 w.undo_top = start
@@ -242,7 +243,7 @@ def restore_counters(m: Memory, w: Scratch, p: Program, old: Any) -> None:
 
 
 @kernel
-def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, simple: bool, what: int, low: int, high: int) -> int:
+def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, what: int, low: int, high: int) -> int:
     """Do the work of `serve` in the block as it is. Returns a status; NEED_BLOCK and the like ask for another block."""
     kept, was_long = take_kept(m, w, b)
     # A new epoch: no step is marked; steps from w.made on are new.
@@ -291,12 +292,12 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
     if n == 0:
         return DONE
     # The records into steps, which marks them; then Algorithm 1 from the first marked one.
-    if may_append(m, w, c, b, simple):
-        place = append(m, w, c, b, n)
-        status = place if place < 0 else derive_appended(m, w, p, b, place, n, kept, was_long)
-    else:
-        place = merge(m, w, p, c, b, n)
-        status = place if place < 0 else propagate(m, w, p, b, place)
+    last = b.last
+    place = status = merge(m, w, p, c, b, n)
+    if place >= 0 and place == last:
+        status = derive_appended(m, w, p, b, place, n, kept, was_long)
+    elif place >= 0:
+        status = propagate(m, w, p, b, place)
     if m.gapless and status >= 0:
         forget_cover(m, b)
     return status

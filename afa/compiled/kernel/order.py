@@ -70,25 +70,20 @@ def earlier(m: Memory, c: Arrivals, le_at: int, x: int, y: int) -> bool:
 
 
 @kernel
-def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> bool:
-    """Bring the records ``w[w.index][:n]`` into order. Returns whether they are insertions at times that only rise.
+def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> None:
+    """Bring the records ``w[w.index][:n]`` into order.
 
     A record behind the largest time so far is set aside, sorted, and merged back: in order O(n), else O(n + late log late).
     *Requires* room for ``2 * n`` at w.sort.
     """
     index, aside = w.index, w.sort
     kept = late = 0
-    simple = True
     for k in range(n):
         record = w[index + k]
-        if c.diff[record] != 1:
-            simple = False
-        if kept and not earlier(m, c, 0, w[index + kept - 1], record):
-            simple = False
-            if earlier(m, c, 0, record, w[index + kept - 1]):
-                w[aside + late] = record
-                late += 1
-                continue
+        if kept and earlier(m, c, 0, record, w[index + kept - 1]):
+            w[aside + late] = record
+            late += 1
+            continue
         w[index + kept] = record
         kept += 1
     # Sort what was set aside, and merge both from the end.
@@ -103,7 +98,6 @@ def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> bool:
         else:
             w[index + k] = w[aside + b]
             b -= 1
-    return simple
 
 
 @kernel
