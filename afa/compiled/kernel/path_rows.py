@@ -1,11 +1,11 @@
 """The list at which `paths` has arrived: rows at w.source, behind them their numbers and the places where they are stored.
 
 w.source    p (1, 61, a)   q (1, 61, b)   |  room          rows below ``na`` stand before the step at work, those from there on
-number      2              3              |                are stored at it; one that stood before, with another end, keeps
-place       0              1              |                its number
+number      2              3              |                are stored at it; one that stood before and is stored again stays
+place       0              1              |                where it is, with the later end and place
 
 With a bound (PathQuestion.bounded) starts and ``until`` do not count: rows begin at 0, end at the bound, and each state and
-register has one row. One that stood before and is stored again stays where it is, with the later end and place.
+register has one row.
 """
 
 from __future__ import annotations
@@ -48,59 +48,14 @@ def stand_before(m: Memory, w: Scratch, place: int, before: int, n: int) -> int:
 def add_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int) -> int:
     """Add the rows of the starts that a step stores to the ``n`` rows before it. Returns how many there are then, or a status.
 
-    A row that stood before, with another end, keeps its number.
+    A row that stood before stays where it is, with the later end and the place.
     """
-    s, i, rows, na = NodeRow.register + m.register_words, b.order[place], w.source, n
-    stored = b.nodes_of[i]
-    hashed = False
-    for k in range(stored.count):
-        node = NodeRow(b + b.nodes + (stored.first + k) * s)
-        if not is_start(w, c, node.start):
-            continue
-        if n + 4 >= w.rows:
-            return NEED_ROWS
-        if c.asked.numbers >= c.asked.size:
-            return TOO_SMALL
-        row = rows + n * s
-        copy(m, node, w, row, s)
-        # The same row among those that stood before: one by one, or by the set.
-        if not hashed and n - na > FEW and na > FEW:
-            hashed = True
-            new_set(w)
-            for j in range(na):
-                add_to_set(w, w, rows + j * s, s, 0)
-        same = NOWHERE
-        if hashed:
-            found = find_in_set(w, w, row, s, 0)
-            if found >= 0:
-                same = (found - rows) // s
-        else:
-            for j in range(na):
-                if equal(w, row, w, rows + j * s, s):
-                    same = j
-                    break
-        w[place_of(m, w, n)] = place
-        if same >= 0:
-            w[number_of(m, w, n)] = w[number_of(m, w, same)]
-        else:
-            number = c.asked.numbers
-            c.asked.numbers = number + 1
-            w[number_of(m, w, n)] = number
-            c.rest[number] = c.moved[number] = NOWHERE
-            c.alive[number] = 0
-        n += 1
-    return n
-
-
-@kernel
-def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int) -> int:
-    """Do as `add_stored` with a bound: each state and register has one row."""
     s, rows, least = NodeRow.register + m.register_words, w.source, c.asked.least
     stored = b.nodes_of[b.order[place]]
     hashed = False
     for k in range(stored.count):
         node = NodeRow(b + b.nodes + (stored.first + k) * s)
-        if node.until < least or not is_start(w, c, node.start):
+        if (c.asked.bounded and node.until < least) or not is_start(w, c, node.start):
             continue
         if n + 4 >= w.rows:
             return NEED_ROWS
@@ -108,9 +63,10 @@ def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: in
             return TOO_SMALL
         row, same = NodeRow(w, rows + n * s), NOWHERE
         copy(m, node, w, row, s)
-        row.start, row.until = 0, least
+        if c.asked.bounded:
+            row.start, row.until = 0, least
         # The same row among all so far: one by one, or by the set.
-        if not hashed and n > FEW:
+        if not hashed and n > FEW and stored.count > FEW:
             hashed = True
             new_set(w)
             for j in range(n):

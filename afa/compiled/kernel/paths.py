@@ -25,7 +25,7 @@ from afa.compiled.kernel.live_paths import keep_alive, renumber
 from afa.compiled.kernel.native_call import call2, call4, kernel
 from afa.compiled.kernel.path_ends import first_of, is_end, is_start, last_place, starts_of
 from afa.compiled.kernel.path_layout import *
-from afa.compiled.kernel.path_rows import add_stored, find_row, merge_stored, number_of, place_of, stand_before, stands
+from afa.compiled.kernel.path_rows import add_stored, find_row, number_of, place_of, stand_before, stands
 from afa.compiled.kernel.path_sums import sums
 from afa.compiled.kernel.unpacked import block_of_key
 
@@ -142,7 +142,7 @@ def one_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
     if place > b.first and not linked(m, b, place):
         n = 0
     na = n
-    n = merge_stored(m, w, c, b, place, n) if c.asked.bounded else add_stored(m, w, c, b, place, n)
+    n = add_stored(m, w, c, b, place, n)
     if n < 0:
         return n
     # Each row of the list before: it rests, or goes through the arcs of its state, as do the rows that time-outs make of it.
