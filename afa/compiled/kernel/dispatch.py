@@ -1,25 +1,26 @@
 """Which body serves which key and batch. All bodies do what Algorithm 1 does; `propagate_lists` is it, the others are for time.
 
-    body                 serves when                                                     buys (rate without it = 1)
+    body               serves when                                         asked in             buys (rate without it = 1)
 
     what a call brings, of one key:
-    append_packed        a packed key, a few rows in order, nothing else of note         1.1 to 1.3: keys
-    forward_longest      rows in order, only the longest count                           1.7 (126 with replay): longest
-    forward              rows in order, and there are loops (`row_loop`):                2.1 to 2.4: queries
-      for whole lists    where most events change most of a list                         1.2 over the one for runs: ignorable
-      for runs           where most events leave most of it as it is                     1.1 over that for whole lists: ignorable
-      parts              runs of many rows, few of which move with an event              2.7 hundreds, 82 a thousand: waiting
-    merge                records                                                         -
-      parts              in order behind all steps, of a list that was long before, too  15 at five thousand: push
+    append_packed      a packed key, a few rows in order that are plain    forward_keys         1.1 to 1.3: keys
+    forward_longest    rows in order, only the longest count               attempt              1.7 (126 with replay): longest
+    forward            rows in order, and there are loops (`row_loop`):    attempt              2.1 to 2.4: queries
+      for whole lists  where most events change most of a list             attempt, loop_of     1.2 over that for runs: ignorable
+      for runs         where most events leave most of it as it is         the same; forward    1.1 over whole lists: ignorable
+      parts            runs of many rows, few of which move with an event  forward, change_list 2.7 hundreds, 82 a thousand: waiting
+    merge              records
+      parts            in order behind all steps, of a list that was long  derive_appended      15 five thousand: push
 
     lists of marked steps:
-    propagate_runs       some arc was ignorable                                          a seventh of the memory: ignorable
-      replay             only the longest count, some steps behind a late event          1.4, one late push 42: longest
-    propagate_lists      no arc was ignorable
+    propagate_runs     some arc was ignorable                              propagate            a seventh of the memory: ignorable
+      replay           only the longest count, steps behind a late event   propagate_runs       1.4, one late push 42: longest
+    propagate_lists    no arc was ignorable                                propagate
 
 The figures are ratios of rates, of one process each, by turns, with equal answers: the benchmark that is named, with the body
 switched off here. What a batch must be like to come as rows (`forward`, `append_packed`) and not as records, and when step
-functions and loops are compiled, says `afa.compiled.choices`.
+functions and loops are compiled, says `afa.compiled.choices`. The functions that ask stand in `many`, `one_key`, `forward`,
+`kept_parts`, `propagate` and `propagate_runs`, under these names.
 """
 
 from __future__ import annotations
