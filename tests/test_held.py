@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.held import ROOT, TESTS, files, holding, main, table
@@ -18,6 +20,13 @@ def test_every_folder_is_held() -> None:
 
 def test_what_the_table_names_is_there() -> None:
     assert [(folder, name) for folder, names in table().items() for name in names if not files(name)] == []
+
+
+def test_what_the_map_of_kernels_names_is_there() -> None:
+    tour = (ROOT / "afa" / "compiled" / "kernel" / "__init__.py").read_text("utf-8")
+    named = re.findall(r"(?:\w+/)?test_\w+", tour)
+    assert len(named) > 20
+    assert [name for name in named if not files(f"{name}.py")] == []
 
 
 def test_every_test_holds_something() -> None:

@@ -39,6 +39,32 @@ packed_keys  the state of a key that has little, as a record of a few words; unp
 heap         undo log, blocks on a heap; slabs: cells in pages
 native_call  native code called by address; the mark of a kernel
 
+Tests that run most of a file, and go red when it breaks:
+
+    compiled/test_key_numbers                            key_table, key_hash, key_records, key_rebuild, key_out, key_layout
+    compiled/test_due_keys                               due_keys
+    compiled/test_records_go_on, test_many_keys          append_packed, packed_keys, unpacked, blocks, slabs
+    test_many_keys, test_sizes_of_keys                   many, by_key
+    test_refused_calls, compiled/test_records_go_on      heap
+    test_torn_images, test_incremental                   looked_at
+    test_snapshot, test_incremental                      key_states
+    compiled/test_in_force, compiled/test_arc_calls      arc_cursor
+    compiled/test_arc_calls, compiled/test_arc_rows      swap, other_rows
+    compiled/test_row_loop, compiled/test_runs_or_lists  forward, row_loop, join, one_step, dispatch
+    compiled/test_out_of_order, test_gapless             late_rows
+    compiled/test_parts, compiled/test_kept_parts        parts, kept_parts
+    compiled/test_parts_by_state                         parts_by_state
+    compiled/test_longest_forward, test_longest          all longest_*, skyline
+    test_gapless                                         gaps
+    test_open_timeouts                                   closure
+    test_promises_with_conditions                        prune
+    test_ends                                            ends
+    test_keyed_threads                                   report
+    lineage/test_match_paths, lineage/test_totals        paths, path_rows, path_ends, live_paths, path_layout; path_sums: the latter
+    lineage/test_kept_lineage                            living
+    compiled/test_names, compiled/test_translate         layout, record, named_fields, native_call
+    test_cases, test_engines_agree, test_stress_sample   all others
+
 One late event on its way through these files, as the pictures at their heads show it; step 2 is the new one, LE 7:
 
     entry.main(PUSH) > one_key.serve          the key's block, its words in the undo log
