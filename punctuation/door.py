@@ -9,6 +9,7 @@ A `Table` returns the columns by name, and knows the kind of the input, so that 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -137,8 +138,9 @@ def table_of(item: Any) -> Table | None:
 
 def _held(columns: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return columns that can be read more than once, each value there or None: masked arrays and iterators as lists."""
-    odd = {name: list(column) for name, column in columns.items() if isinstance(column, Iterator)}
-    odd |= {name: column.tolist() for name, column in columns.items() if isinstance(column, np.ma.MaskedArray)}
+    given = {name: column for name, column in columns.items() if type(column) is not np.ndarray}
+    odd = {name: list(column) for name, column in given.items() if isinstance(column, Iterator)}
+    odd |= {name: column.tolist() for name, column in given.items() if isinstance(column, np.ma.MaskedArray)}
     return {**columns, **odd} if odd else columns
 
 
@@ -226,6 +228,7 @@ def _refused(name: str, kind: str) -> AfaError:
     )
 
 
+@functools.cache
 def arrow_type(kind: type) -> pa.DataType:
     """Return the Arrow type that stands for int, float, bool or str."""
     import pyarrow as pa
@@ -252,7 +255,8 @@ def one_array(column: Any) -> Any:
     """Return an Arrow column as one array; one whose chunks have dictionaries of their own may take two steps."""
     import pyarrow as pa
 
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(column, pa.ChunkedArray):  # which copies even one chunk
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

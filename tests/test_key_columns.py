@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afa.state import canonical
-from afa.state.key_columns import KeyColumn, KeyColumns, spans, texts_between
+from afa.state.key_columns import KeyColumn, KeyColumns, spans, texts_as, texts_between
 
 ints = st.integers(-(2**63), 2**63 - 1)
 texts = st.text(max_size=5)
@@ -68,6 +68,15 @@ def test_a_key_is_one_in_whatever_width_and_encoding(kind: pa.DataType) -> None:
     found = KeyColumn.from_arrow(pa.array(values, kind))
     assert found.tolist() == values
     assert found.kind is {"s": str, "f": float}.get(str(getattr(kind, "value_type", kind))[0], int)
+
+
+@given(st.lists(texts), st.integers(0, 3), st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]))
+def test_texts_are_the_same_in_another_type(values: list[str], low: int, kind: Any) -> None:
+    array = pa.array(values, kind)[low:]
+    for other in (pa.string(), pa.large_string()):
+        found = texts_as(array, other)
+        found.validate(full=True)
+        assert found.equals(pa.array(values[low:], other))
 
 
 def test_an_unsigned_int_beyond_int64_is_an_object() -> None:

@@ -151,8 +151,10 @@ class Batches:
         """
         n = len(batch.le)
         if not early:
-            return np.full(n // CHUNK + 1, k.BEGINNING)
+            return [k.BEGINNING] * (n // CHUNK + 1)
         then = _then(batch)
+        if n < CHUNK:
+            return [min(int((batch.le if batch.mixed is None else batch.mixed.least).min()), then)]
         begins = np.arange(0, n + 1, CHUNK)
         if batch.mixed is not None:
             return np.minimum(batch.mixed.ahead(begins), then)
@@ -276,7 +278,8 @@ class Batches:
         m = store.memory.m
         progress.now = int(m[k.Memory.now])
         host.changes += int(m[k.Memory.changes])
-        self._run_rows(batch, np.sort(columns.words[1, : m[k.Memory.left]]), host)
+        if left := int(m[k.Memory.left]):
+            self._run_rows(batch, np.sort(columns.words[1, :left]), host)
         return stopped
 
     def _run_rows(self, batch: Encoded, rows: Any, host: Host) -> None:
@@ -358,7 +361,7 @@ def _then(batch: Encoded) -> int:
 
 def _ends(batch: Encoded, lags: bool) -> Any:
     """Return the rows of promises, which may drop state, and the number of rows; ``lags``: none of this call drops any."""
-    rows = () if batch.mixed is None or lags else batch.mixed.promises[:, k.OtherRow.row] >> 2
+    rows = () if batch.mixed is None or lags else batch.mixed.promises()
     ends = np.empty(len(rows) + 1, np.int64)
     ends[:-1], ends[-1] = rows, len(batch.le)
     return ends

@@ -199,7 +199,8 @@ class CompiledEngine:
     # -- progress ------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
-        return list(itertools.chain.from_iterable(self.store.each(lambda store: compiled_states.overdue(store, t), 0)))
+        waits = any(store.memory.m[k.Memory.waiting] for store in self.store.stores)
+        return [] if not waits else list(itertools.chain(*self.store.each(lambda store: compiled_states.overdue(store, t), 0)))
 
     def tick(self) -> None:
         if self.store.arcs.table.timeouts or self.store.gaps:
@@ -211,8 +212,8 @@ class CompiledEngine:
         Where keys get many rows each from one time to the next, only those that nothing has touched since the last time.
         """
         store, rows = self.store, self.store.idle
-        keys = len(store.directory)
-        if store.keyed and rows < keys:
+        keys = len(store.directory) if store.keyed else 0
+        if rows < keys:
             self._sweep(0, 0)
             return
         busy = store.keyed and rows >= MANY * keys

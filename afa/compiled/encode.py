@@ -147,25 +147,20 @@ class Encoded(NamedTuple):
 
         Addresses: the batch must outlive them. ``codes``: the program's number of each arc, by its id.
         """
-        fields = [column for source in self.fields for column in source.words()]
-        found = [(self.le, k.WORD), (self.re, k.WORD), *fields]
-        if not self.single or not all(column is None or _plain(column, kind) for column, kind in found):
+        if not self.single:
             return None
         numbers = None
         if self.arc is not None:
             numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
-        le, re, *words = (0 if column is None else address(column) for column, _ in found)
-        others = (0 if column is None else address(column) for column in (self.kind, self.arc, numbers, self.diff, self.key))
-        row = [le, re, self.window or 0, *others, *[0] * 5]
-        row += (item for word, (_, kind) in zip(words, fields) for item in (word, kind))
+        columns = (self.le, self.re, self.kind, self.arc, numbers, self.diff, self.key)
+        row = [0 if column is None else address(column) for column in columns]
+        row[2:2] = [self.window or 0]
+        row += [0] * (k.TableWords.payload - len(row))
+        fields = [column for source in self.fields for column in source.words()]
+        for values, kind in fields:
+            row += (address(values), kind)
         self.kept[:] = [numbers, fields]  # for as long as their addresses are in use
         return WordArray(np.array([row], np.int64))
-
-
-def _plain(column: Any, kind: int) -> bool:
-    """Return whether a column is one of words, or of bytes, that stand side by side."""
-    size, kinds = (1, "b") if kind & k.BYTE else (8, "if")
-    return bool(column.flags.c_contiguous and column.itemsize == size and column.dtype.kind in kinds)
 
 
 def only(columns: WordArray, rows: Any) -> WordArray:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.compiled.kernel import key_layout as t
+from afa.compiled.memory import address
 from afa.schema import ODD
 from afa.state.key_columns import KeyColumn, spans
 from afa.state.plain import Unfit, arrow
@@ -31,8 +32,8 @@ class KeyPart(NamedTuple):
     longest: int = 1
 
     def words(self) -> list[int]:
-        data = 0 if self.data is None else self.data.ctypes.data or 1
-        return [self.kind, 0 if self.kinds is None else self.kinds.ctypes.data, self.values.ctypes.data, data]
+        data = 0 if self.data is None else address(self.data) or 1
+        return [self.kind, 0 if self.kinds is None else address(self.kinds), address(self.values), data]
 
 
 def column_of(column: Any, nulls: bool) -> KeyColumn:
@@ -49,7 +50,7 @@ def column_of(column: Any, nulls: bool) -> KeyColumn:
     if array.null_count and not nulls:
         raise Unfit
     value = array.type.value_type if kinds.is_dictionary(array.type) else array.type
-    known = (kinds.is_boolean, kinds.is_integer, kinds.is_floating, kinds.is_string, kinds.is_large_string)
+    known = (kinds.is_string, kinds.is_large_string, kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if not any(is_kind(value) for is_kind in known) and str(value) != "string_view":
         return KeyColumn(None, column)
     try:
@@ -113,7 +114,7 @@ def _floats(values: Any) -> KeyPart:
 
 def _texts(texts: Any) -> KeyPart | None:
     offsets, data = spans(texts)
-    lengths = np.diff(offsets)
+    lengths = offsets[1:] - offsets[:-1]
     longest = int(lengths.max(initial=0))
     if lengths.min(initial=0) < 0 or offsets[0] < 0 or offsets[-1] > len(data):
         raise Unfit

@@ -17,19 +17,23 @@ class MixedRows(NamedTuple):
     """The facts that are known of the rows of a batch.
 
     others           those that are no events, `OtherRow` of `afa.compiled.kernel.layout`
-    promises         those of them that are promises
-    then             the latest promise
+    promised, then   how many of them are promises; the latest one
     least            of every STEP rows the least LE of an event
     single           whether each event is an insertion of one copy
     own_lifetimes    whether any arc changes otherwise than in the default mode
     """
 
     others: Any
-    promises: Any
+    promised: int
     then: int
     least: Any
     single: bool
     own_lifetimes: bool
+
+    def promises(self) -> Any:
+        """Return which rows are promises."""
+        rows = self.others[:, k.OtherRow.row]
+        return (rows if self.promised == len(rows) else rows[rows & 3 == k.PROMISED]) >> 2
 
     def ahead(self, rows: Any) -> Any:
         """Return an LE before which no event comes from a row on, for each of some rows."""
@@ -45,7 +49,8 @@ def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int)
     """Look at columns of int64, ``kind`` of int8; None if a row is of no kind, or names none of so many arcs. O(n)."""
     n, row = len(le), [0] * k.TableWords.payload
     others = np.empty((np.count_nonzero(kind) + 1, k.OtherRow.SIZE), np.int64)  # with room for one more, see `find_others`
-    least = np.full(n // STEP + 1, k.FOREVER)
+    least = np.empty(n // STEP + 1, np.int64)
+    least[-1] = k.FOREVER  # where n is a multiple of STEP, no event stands there
     given = (
         (k.TableWords.le, le),
         (k.TableWords.kind, kind),
@@ -57,9 +62,8 @@ def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int)
     for at, column in given:
         row[at] = 0 if column is None else address(column)
     row[k.TableWords.count] = n
-    found, others = store.call(k.OTHERS, STEP, arcs, WordArray(np.array([row], np.int64))), others[:-1]
+    found = store.tell(k.OTHERS, STEP, arcs, WordArray(np.array([row], np.int64)))
     if found & k.UNKNOWN:
         return None
-    promises = others[others[:, k.OtherRow.row] & 3 == k.PROMISED]
-    then = int(promises[:, k.OtherRow.value].max()) if len(promises) else k.BEGINNING
-    return MixedRows(others, promises, then, least, bool(found & k.SINGLE), bool(found & k.OWN))
+    promised, then = others[-1].tolist()
+    return MixedRows(others[:-1], promised, then, least, bool(found & k.SINGLE), bool(found & k.OWN))

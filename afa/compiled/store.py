@@ -214,9 +214,10 @@ class Store:
         self.memory.m[k.Memory.next] = 0
         self.call(what, low, high)
 
-    def tell(self, what: int, t: int = 0) -> None:
-        """Call the kernels for something that needs nothing and raises nothing: COMMIT, ROLLBACK, DROP."""
-        self._main(self.memory, self.arcs.program, EMPTY, what, t, 0)
+    def tell(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY) -> int:
+        """Call the kernels for something that needs nothing and raises nothing: COMMIT, ROLLBACK, DROP, OTHERS."""
+        found: int = self._main(self.memory, self.arcs.program, batch, what, low, high)
+        return found
 
     def drain(self) -> int:
         """Returns how many rows the output log has, once all output is there."""
@@ -244,7 +245,8 @@ class Store:
             if changes is None:
                 found = signs[by_time]
                 order = np.concatenate([by_time[found < 0], by_time[found > 0]])
-        if order is None and (taken or not ascends([column for column in (changes, times, keys) if column is not None])):
+        columns = [column for column in (changes, times, keys) if column is not None]
+        if order is None and (taken or not ascends(columns, columns[-1])):
             order = _ordered(changes, signs if taken else None, times, keys)
             order = order[signs[order] != 0] if taken else order
         if keys is not None:

@@ -18,6 +18,7 @@ from afa.io.table_times import TimeType
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
 from afa.state.key_columns import KeyColumn, KeyColumns
+from afa.state.plain import WORDS
 from punctuation.door import Table, arrow_type, is_arrow, is_pandas, type_of
 
 MATCH, PUNCTUATION = 0, 2
@@ -67,6 +68,11 @@ class Answer(NamedTuple):
 
 
 def _in_arrow(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
+    if type(column) is np.ndarray and column.dtype is WORDS.get(field.type) and given is None and column.flags.c_contiguous:
+        import pyarrow as pa
+
+        kind, words = arrow_type(field.type), pa.py_buffer(column)
+        return pa.Array.from_buffers(kind, len(column), [None, words])  # in half the time of `pa.array`
     if not isinstance(column, PLAIN) and is_arrow(column):
         return column
     if field.type is not None and not (whole and given is not None):

@@ -176,6 +176,8 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
     Refuse what is neither a list nor a table, and a table like which the output can't be written.
     """
     come = brought(core, batch, arcs, le)
+    if core.named is None:
+        return come
     rows = lambda table: rows_of(core, table, come.arcs, shape_of(core, table).mixed)  # noqa: E731
     return come._replace(parts=core.resolved(come.parts, rows))
 
@@ -252,7 +254,8 @@ def step_of(core: Core, table: Table, arcs: Sequence[Arc] = (), promised: int = 
     """Return a table in the engine's form, or its rows. ``promised`` is the promise for all events that stands right behind it."""
     shape = shape_of(core, table)
     try:
-        return _encoded(core, table, shape, arcs).promised(promised)
+        encoded = _encoded(core, table, shape, arcs)
+        return encoded if promised == BEGINNING else encoded.promised(promised)
     except Unfit:
         return rows_of(core, table, arcs, shape.mixed)
 

@@ -12,6 +12,7 @@ the values of so many.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ import numpy as np
 
 from afa.schema import NAN, ODD
 
+TEXTS = 2**31 - 1
+"""Bytes of texts in an Arrow array of plain strings."""
 DTYPES: dict[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
@@ -78,6 +81,8 @@ class KeyColumn:
             if kinds.is_floating(array.type):
                 return cls(float, floats_of(array.cast(pa.float64()).fill_null(0).to_numpy()), present)
             if kinds.is_string(array.type) or kinds.is_large_string(array.type) or str(array.type) == "string_view":
+                if present is None:
+                    return cls(str, texts_as(array, pa.large_string()))
                 return cls(str, array.cast(pa.large_string()).fill_null(""), present)
         except (pa.ArrowException, *ODD):  # an unsigned int beyond int64
             pass
@@ -133,6 +138,8 @@ class KeyColumn:
         import pyarrow as pa
 
         kinds = pa.types
+        if self.kind is str and self.present is None and kinds.is_string(kind):
+            return texts_as(self.values, kind)
         fits: dict[type | None, bool] = {
             int: kinds.is_integer(kind) or kinds.is_floating(kind),
             float: kind == pa.float64(),
@@ -183,6 +190,10 @@ class KeyColumn:
 
     def then(self, item: Any) -> KeyColumn:
         """Return the values with one more behind them."""
+        if self.kind is str and item == "" and self.present is None:  # as behind each table with a promise
+            import pyarrow as pa
+
+            return KeyColumn(str, pa.concat_arrays([self.values, _empty_text()]))
         return _joined([self, KeyColumn.of([item])])
 
 
@@ -299,6 +310,24 @@ def texts_of(items: Sequence[str]) -> Any:
 
     found = pa.array(items, pa.large_string())
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+@functools.cache
+def _empty_text() -> Any:
+    return texts_of([""])
+
+
+def texts_as(texts: Any, kind: Any) -> Any:
+    """Return strings without nulls as an Arrow array of another type: by their offsets, for `cast` takes three times as long."""
+    import pyarrow as pa
+
+    widths: dict[Any, Any] = {pa.string(): np.int32, pa.large_string(): np.int64}
+    before, after = widths.get(texts.type), widths[kind]
+    buffers: Any = texts.buffers() if len(texts) and before and before is not after else [None]
+    if buffers[-1] is None or (places := np.frombuffer(buffers[1], before)[texts.offset :][: len(texts) + 1])[-1] > TEXTS:
+        return texts.cast(kind)
+    made = pa.StringArray if after is np.int32 else pa.LargeStringArray
+    return made.from_buffers(len(texts), pa.py_buffer(places.astype(after)), buffers[2])
 
 
 def texts_between(offsets: Any, data: Any) -> Any:

@@ -14,6 +14,8 @@ from afa.schema import NAN, ODD, Field
 from afa.state.states import Column
 from punctuation.door import EXACT, arrow_type
 
+WORDS: dict[type | None, Any] = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
+"""The types of arrays that kernels, and Arrow, take as they stand."""
 MORE = 16
 """How many entries a row make it cheaper to sort the rows' places than to mark the entries."""
 
@@ -85,6 +87,8 @@ def plain(column: Any) -> Any:
 def number_array(column: Any, kind: type) -> Any:
     """Return a column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats."""
     values = plain(column)
+    if type(values) is np.ndarray and values.dtype is WORDS.get(kind) and values.ndim == 1 and values.flags.c_contiguous:
+        return values
     have = values.dtype.kind
     if values.ndim != 1 or have not in {int: "iu", float: "fiu", bool: "b"}[kind] or values.itemsize > 8:
         raise Unfit
@@ -115,7 +119,7 @@ def _column(column: Any, field: Field, n: int) -> Column:
     column, present = filled(column, field.type, field.optional)
     if field.type is str:
         values, texts = distinct(column)
-        if not all(type(text) is str for text in texts):
+        if not set(map(type, texts)) <= {str}:
             raise Unfit
     else:
         values = number_array(column, field.type)
@@ -151,7 +155,9 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
         indices, texts = coded.indices.to_numpy(zero_copy_only=False), coded.dictionary
         if coded is array:
             indices, texts = used(indices, texts)
-        values = [NAN if value != value else value for value in texts.to_pylist()]
+        values = texts.to_pylist()
+        if pa.types.is_floating(texts.type):
+            values = [NAN if value != value else value for value in values]
     except (pa.ArrowException, *ODD) as error:
         raise Unfit from error
     if None in values and not nulls:

@@ -281,14 +281,20 @@ def same(arrays: Sequence[Any]) -> Any:
     return found
 
 
-def ascends(arrays: Iterable[Any]) -> bool:
-    """Return whether each row is above the one before. The first array is the most significant one."""
+def ascends(arrays: Iterable[Any], last: Any = None) -> bool:
+    """Return whether each row is above the one before. The first array is the most significant one.
+
+    With the ``last`` of the arrays rows may be equal, too.
+    """
     level = None
     for array in arrays:
-        level = np.ones(max(len(array) - 1, 0), np.bool_) if level is None else level
-        if (level & (array[1:] < array[:-1])).any():
+        below = array[1:] < array[:-1]
+        if (below if level is None else level & below).any():
             return False
-        level &= array[1:] == array[:-1]
+        if array is last:
+            return True
+        same = array[1:] == array[:-1]
+        level = same if level is None else level & same
         if not level.any():
             return True
     return False

@@ -142,7 +142,7 @@ def test_rows_that_are_no_events_are_found(seed: int) -> None:
     what = np.select([kind == 2, le != BEGINNING, diff == 1, diff == -1], [k.PROMISED, k.UNFIT, k.COMES, k.GOES], k.UNFIT)
     value = np.where(kind == 2, le, arc)
     assert found.others.tolist() == np.stack([4 * rows + what[rows], value[rows]], axis=1).tolist()
-    assert (found.promises[:, k.OtherRow.row] >> 2).tolist() == np.flatnonzero(kind == 2).tolist()
+    assert found.promises().tolist() == np.flatnonzero(kind == 2).tolist()
     assert found.own_lifetimes == bool((what[rows] == k.UNFIT).any())
     assert found.single == bool((diff[kind == 0] == 1).all())
     least = np.where(kind == 0, le, k.FOREVER)

@@ -19,8 +19,9 @@ from afa.compiled.kernel.swap import change_arc
 def find_others(c: TableWords, n: int, step: int, arcs: int) -> int:
     """Write rows that are no events, of the first ``n``, to ``others``; to ``least`` the least LE of events of each ``step`` rows.
 
-    ``arcs``: how many the batch has. *Requires* room for one more row at ``others``. Returns a sum: UNKNOWN if a row is of no kind
-    or no arc, OWN if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
+    ``arcs``: how many the batch has. *Requires* room for one more row at ``others``: it tells how many promises there are, and the
+    latest one. Returns a sum: UNKNOWN if a row is of no kind or no arc, OWN if an arc changes otherwise than in the default mode,
+    SINGLE if each event is one more copy.
     """
     times, kinds, diffs, at, begin, found = c.le, c.kind, c.diff, c.others, 0, 0
     while begin < n:
@@ -51,7 +52,7 @@ def tell_others(c: TableWords, end: int, arcs: int) -> int:
 
     In a loop of its own: the columns are far from the cache, and several lines are fetched side by side.
     """
-    times, kinds, diffs, numbers, at, found = c.le, c.kind, c.diff, c.arc, c.others, 0
+    times, kinds, diffs, numbers, at, found, promised, latest = c.le, c.kind, c.diff, c.arc, c.others, 0, 0, BEGINNING
     while at < end:
         row = peek(at + 8 * OtherRow.row)
         kind, value, what = peek_byte(kinds + row), peek(times + 8 * row), PROMISED
@@ -64,11 +65,15 @@ def tell_others(c: TableWords, end: int, arcs: int) -> int:
                 found |= UNKNOWN
             if what == UNFIT:
                 found |= OWN
-        elif kind != PUNCTUATION:
+        elif kind == PUNCTUATION:
+            promised, latest = promised + 1, max(latest, value)
+        else:
             found |= UNKNOWN
         poke(at + 8 * OtherRow.row, 4 * row + what)
         poke(at + 8 * OtherRow.value, value)
         at += 8 * OtherRow.SIZE
+    poke(at + 8 * OtherRow.row, promised)
+    poke(at + 8 * OtherRow.value, latest)
     return found
 
 
