@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
@@ -157,3 +158,35 @@ def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int, monke
             op._check()
     assert outs[0] == outs[1]
     assert sum(map(len, outs[0])) > (10 if keys < 100 else 0)
+
+
+class Named(NamedTuple):
+    symbol: str
+    change: int
+
+
+@pytest.mark.parametrize("seed", range(4 if DISABLED else 24))
+def test_keys_that_are_a_field_of_few_texts_come_and_go(seed: int) -> None:
+    """Which are looked for once a text; promises and refused calls take keys away, whose numbers others get."""
+    rng, now, seen = np.random.default_rng(seed), 0, 0
+    program = Automaton(start="a", final={"c"}, event=Named, arcs=[Arc("a", "b", "e.change > 0"), Arc("b", "c", "e.change < 0")])
+    ops = [Keyed(program, key="symbol", window=5, engine=engine) for engine in ("interpreted", "compiled")]
+    for turn in range(20):
+        size = 1 + int(rng.integers(24 if rng.random() < 0.2 else 3))
+        pool = np.array([f"k{i}" for i in rng.choice(40, size, replace=False)], object)
+        n = 8 * size + int(rng.integers(9))
+        rows: dict[str, Any] = {"symbol": pool[rng.integers(0, size, n)], "change": rng.integers(-1, 2, n)}
+        rows["le"] = now + rng.integers(0, 8, n)
+        rows["le"][n // 2] -= 9 * (turn % 5 == 4)
+        then, outs = now + int(rng.integers(0, 20)), []
+        for op in ops:
+            try:
+                out = op.push_many([pa.table(rows) if seed % 2 else rows, Punctuation(then)])[0]
+                outs.append(Counter(zip(*(np.asarray(out[name]).tolist() for name in ("symbol", "le", "re", "diff")))))
+            except AfaError:
+                outs.append(None)
+            op._check()
+        assert outs[0] == outs[1]
+        assert (outs[0] is None) == (turn % 5 == 4)
+        now, seen = now if outs[0] is None else then, seen + len(outs[0] or ())
+    assert seen > 20

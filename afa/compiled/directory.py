@@ -126,6 +126,10 @@ class Directory:
         """Return the number of the key of each row, see `KeyNumbers.numbers_of`."""
         return self._taken(self.keys.numbers_of, columns, single, n)
 
+    def numbers_of_texts(self, texts: list[str], places: Any) -> Any:
+        """Return the number of the key of each row, see `KeyNumbers.numbers_of_texts`."""
+        return self._taken(self.keys.numbers_of_texts, texts, places)
+
     def numbers(self, keys: Sequence[Hashable]) -> Any:
         """Return the number of each key, new ones for new keys."""
         return self._taken(self.keys.numbers_of_keys, KeyColumns.of(keys)) if self._keyed else np.zeros(len(keys), np.int64)

@@ -24,6 +24,8 @@ from afa.state.plain import Unfit, field_columns, ints, number_array, plain
 from afa.state.states import Column
 from punctuation.promise import Punctuation
 
+FEW = 8
+"""How many rows a text make it cheaper to look for the key of each text than of each row."""
 HEAVY = 2.0**62
 """How many copies of one batch the kernels count; a batch that moves more goes row by row."""
 
@@ -205,7 +207,14 @@ def encode(
     for slot, values, _ in fields:
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
-    key = None if key_columns is None else store.directory.numbers_of(key_columns, single, n)
+    key = None
+    if key_columns is not None:
+        coded = (column for slot, column in zip(slots, found) if single and columns[slot.field.name] is key_columns[0])
+        column = next(coded, None)
+        if column is None or column.texts is None or column.present is not None or FEW * len(column.texts) > n:
+            key = store.directory.numbers_of(key_columns, single, n)
+        else:
+            key = store.directory.numbers_of_texts(column.texts, column.values)
     order, name = store.sequence_slot, store.directory.name
     return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, not len(odd), [], name, mixed)
 

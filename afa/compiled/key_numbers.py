@@ -174,6 +174,17 @@ class KeyNumbers:
             return np.fromiter(map(self.code, keys), np.int64, len(keys))
         return self._numbers(parts, not keys.width, len(keys))
 
+    def numbers_of_texts(self, texts: list[str], places: Any) -> Any:
+        """Return the number of the key of each row; ``places``: of each row the place of its key in a list of texts that occur."""
+        try:
+            found = np.fromiter(map(self._recent.__getitem__, texts), np.int64, len(texts))
+        except KeyError:
+            found = self.numbers_of_keys(KeyColumns.of(texts))
+            if len(self._recent) + len(texts) > RECENT:
+                self._recent.clear()
+            self._recent.update(zip(texts[:RECENT], found.tolist()))
+        return found[places]
+
     def _by_dictionary(self, indices: Any, dictionary: Any) -> Any:
         """Look for each entry of a dictionary once; only those that occur are given numbers."""
         parts = _parts([column_of(dictionary, nulls=False)], len(dictionary))

@@ -8,7 +8,7 @@ what came -> door -> parts: tables, and items (changes, punctuations)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,6 +91,7 @@ class TableShape(NamedTuple):
     wanted   the columns that the engine takes: the event's fields, the key's, ``times``; None: rows go one by one
     out      the columns of the output
     timed    the columns of the table that may hold timestamps, which are read as ticks
+    texts    the event's fields that are texts
     """
 
     mixed: bool
@@ -98,6 +99,7 @@ class TableShape(NamedTuple):
     times: Sequence[str]
     out: list[Field]
     timed: Sequence[str]
+    texts: Collection[str] = ()
 
 
 def shape_of(core: Core, table: Table) -> TableShape:
@@ -140,7 +142,7 @@ def _shape(core: Core, there: tuple[str, ...]) -> TableShape:
     times = [name for name in TIMES if name in there]
     times += [name for name in ("kind", "arc") if mixed and name in there and name not in known]
     wanted = [*given, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
-    return TableShape(mixed, wanted, times, out, timed)
+    return TableShape(mixed, wanted, times, out, timed, {field.name for field in given if field.type is str})
 
 
 def found_of(core: Core, come: CallInput, net: bool) -> CallOutput:
@@ -286,7 +288,10 @@ def _encoded(core: Core, table: Table, shape: TableShape, arcs: Sequence[Arc]) -
         _check_unbroken(core, columns, times, arcs)
     if core.rows_alike and core.window is not None and "re" in times:
         check_alike(times["le"], times["re"], core.window)
-    encoded: Batch = core.encoded(columns, times, found[n:low] if keys else None, arcs)
+    of_keys = None
+    if keys:  # a text that is a field, too, is the same column, so that it need not be looked at twice
+        of_keys = [columns[name] if name in shape.texts else column for name, column in zip(keys.names, found[n:low])]
+    encoded: Batch = core.encoded(columns, times, of_keys, arcs)
     return encoded
 
 

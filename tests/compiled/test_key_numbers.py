@@ -86,6 +86,14 @@ def by_columns(numbers: KeyNumbers, slow: Slow, rng: random.Random) -> None:
         slow.agree(take_key(name), code)
 
 
+def by_texts(numbers: KeyNumbers, slow: Slow, rng: random.Random) -> None:
+    texts = list(dict.fromkeys(name for name in [key(rng) for _ in range(9)] if type(name) is str))
+    if texts:
+        places = [*range(len(texts)), *rng.choices(range(len(texts)), k=5)]
+        for place, code in zip(places, numbers.numbers_of_texts(texts, np.array(places)).tolist()):
+            slow.agree(texts[place], code)
+
+
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("seed", WORLDS)
 def test_equal_keys_have_one_number(seed: int, mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,8 +109,10 @@ def test_equal_keys_have_one_number(seed: int, mask: int, monkeypatch: pytest.Mo
             gone = [code for code in slow.names if rng.random() < 0.3]
             numbers.gone(np.array(gone, np.int64))
             slow.forget(gone)
-        else:
+        elif how < 0.9:
             by_columns(numbers, slow, rng)
+        else:
+            by_texts(numbers, slow, rng)
         assert len(numbers) == len(slow.names)
         if step % 20 == 0:
             check(numbers, slow, rng)
