@@ -63,7 +63,7 @@ class Times(NamedTuple):
     def of_ticks(self, ticks: Any, tick: str, name: str) -> Any:
         """Returns ticks, an array of int64, as a column of this type; refuses one that the type does not hold."""
         missing = (ticks == FOREVER) | (ticks == BEGINNING)
-        found, wrong = _scaled(np.where(missing, 0, ticks), NANOSECONDS[unit_of(tick)] / self.unit)
+        found, wrong = _scaled(np.where(missing, 0, ticks), _ratios(self, tick)[1])
         made = None if wrong.any() else self._made(found, missing)
         if made is None:
             i = int(np.argmax(wrong if wrong.any() else np.abs(found)))
@@ -156,7 +156,7 @@ def ticks_in(column: Any, times: Times, tick: str, name: str) -> Any:
 def counted(column: Any, times: Times, tick: str) -> tuple[Any, Any, Any]:
     """Return a column of times of a type as ticks, which of them are missing, and which are no whole number of ticks, an int64."""
     values, missing = _ints(column, times)
-    ticks, wrong = _scaled(np.where(missing, 0, values), times.unit / NANOSECONDS[unit_of(tick)])
+    ticks, wrong = _scaled(np.where(missing, 0, values), _ratios(times, tick)[0])
     return ticks, missing, wrong
 
 
@@ -257,12 +257,27 @@ def _scaled(values: Any, ratio: Fraction) -> tuple[Any, Any]:
         return values, values != 0
     if times != 1:
         most = (FOREVER - 1) // times
-        wrong = (values > most) | (values < -most)
-        values = np.where(wrong, 0, values) * np.int64(times)
+        if len(values) and not -most <= values.min() <= values.max() <= most:
+            wrong = (values > most) | (values < -most)
+            values = np.where(wrong, 0, values)
+        values = values * np.int64(times)
     if by != 1:
-        wrong = wrong | (values % np.int64(by) != 0)
-        values = values // np.int64(by)
+        whole, values = values, values // np.int64(by)
+        wrong = wrong | (values * np.int64(by) != whole)
     return values, wrong
+
+
+def _ratios(times: Times, tick: str) -> tuple[Fraction, Fraction]:
+    """Return how many ticks one int of a column is, and the other way round."""
+    return _found_ratios(times, tick) if times.kind == "objects" else _known_ratios(times, tick)  # an object may have no hash
+
+
+def _found_ratios(times: Times, tick: str) -> tuple[Fraction, Fraction]:
+    ratio = times.unit / NANOSECONDS[unit_of(tick)]
+    return ratio, 1 / ratio
+
+
+_known_ratios = functools.lru_cache(maxsize=64)(_found_ratios)
 
 
 def _ints(column: Any, times: Times) -> tuple[Any, Any]:
@@ -276,15 +291,17 @@ def _ints(column: Any, times: Times) -> tuple[Any, Any]:
     array = one_array(column if times.kind == "arrow" else pa.array(column, from_pandas=True))
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     array = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
-    missing = array.is_null().to_numpy(zero_copy_only=False)
-    plain = array.cast(pa.int64())
+    missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.zeros(len(array), np.bool_)
+    plain = array.view(pa.int64()) if array.type.bit_width == 64 else array.cast(pa.int64())
     return (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False), missing
 
 
 def _in_arrow(values: Any, missing: Any, kind: Any) -> Any:
     import pyarrow as pa
 
-    found = pa.array(values, pa.int64(), mask=missing)
+    found = pa.array(values, pa.int64(), mask=missing if missing.any() else None)
+    if pa.types.is_timestamp(kind):
+        return found.view(kind)
     try:
         return (found.cast(pa.int32()) if pa.types.is_date32(kind) else found).cast(kind)
     except pa.ArrowInvalid:
