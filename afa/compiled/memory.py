@@ -7,7 +7,7 @@ Whatever ends a call in between (no more memory, an interrupt) leaves the arrays
 from __future__ import annotations
 
 import contextlib
-from ctypes import c_size_t
+from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,11 @@ def _larger(n: int) -> int:
 
 
 def address(array: Any) -> int:
-    """Return the address of an array. numpy takes eight times as long to tell, 1.1 us, and a batch has a dozen columns."""
-    return c_size_t.from_address(id(array) + object.__basicsize__).value  # ``data``, the first word that numpy's C API has of it
+    """Return the address of an array; numpy alone takes five times as long, 1.3 us, and a batch has a dozen columns."""
+    try:
+        return addressof(c_char.from_buffer(array)) if array.flags.writeable else int(array.ctypes.data)
+    except (TypeError, ValueError):  # empty, apart in memory, or of a type that is no buffer's
+        return int(array.ctypes.data)
 
 
 class WordArray:
