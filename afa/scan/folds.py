@@ -1,0 +1,138 @@
+"""What becomes of all attempts by many rows side by side: a tree of folds over the rows of a key.
+
+The rows of a level are those of the level below by whose hash chance lets one in eight stay; each is the head of a node, which
+reaches up to the next head. So the shape depends on the set of rows alone. Folds are made when they are asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sortedcontainers import SortedList
+
+from afa.scan.rows import NEW, Row, Threads
+
+BEHIND: tuple[Any, ...] = (1 << 64,)
+"""The place behind all rows."""
+BITS, LEVELS = 3, 8
+
+
+class Reach(NamedTuple):
+    """Where an attempt is behind some rows: its class (None: it is over), and where the last match of these rows ended."""
+
+    to: Threads | None
+    last: Any
+
+
+class Fold(NamedTuple):
+    """What some rows make of attempts."""
+
+    links: dict[Threads, Reach]  # of the classes before them
+    matched: Any  # the first start among them that ends a match among them; BEHIND: none
+    unmatched: dict[Threads, Any]  # by the class in which it is behind them, the first start among them that ends none
+    alive: dict[Threads, Any]  # by that class, the first start
+
+
+
+def of_row(row: Row) -> Fold:
+    """Return the fold of one row."""
+    links = {source: Reach(link.to, row.place if link.accept else None) for source, link in row.links.items()}
+    own = links.pop(NEW)
+    alive = {} if own.to is None else {own.to: row.place}
+    return Fold(links, BEHIND if own.last is None else row.place, alive if own.last is None else {}, alive)
+
+
+def then(one: Fold, other: Fold) -> Fold:
+    """Return the fold of rows and of those behind them."""
+    links = {source: step(reach, other) for source, reach in one.links.items()}
+    matched, unmatched, alive = min(one.matched, other.matched), dict(other.unmatched), dict(other.alive)
+    for source, start in one.unmatched.items():
+        to, last = other.links[source]
+        if last is not None:
+            matched = min(matched, start)
+        elif to is not None:
+            unmatched[to] = min(start, unmatched.get(to, BEHIND))
+    for source, start in one.alive.items():
+        to = other.links[source].to
+        if to is not None:
+            alive[to] = min(start, alive.get(to, BEHIND))
+    return Fold(links, matched, unmatched, alive)
+
+
+def step(reach: Reach, fold: Fold) -> Reach:
+    """Return where an attempt is behind further rows."""
+    if reach.to is None:
+        return reach
+    to, last = fold.links[reach.to]
+    return Reach(to, reach.last if last is None else last)
+
+
+class Folds:
+    """The tree over the rows of one key, ``rows`` by their places."""
+
+    def __init__(self, rows: Mapping[Any, Row]) -> None:
+        self._rows = rows
+        self._heads = [SortedList() for _ in range(LEVELS + 1)]
+        self._known: list[dict[Any, Fold]] = [{} for _ in range(LEVELS + 1)]
+
+    def add(self, place: Any) -> None:
+        """Take note of a row."""
+        self.changed(place)
+        for level in range(_level(place) + 1):
+            self._heads[level].add(place)
+
+    def drop(self, place: Any) -> None:
+        """Take note that a row is gone."""
+        for level in range(_level(place) + 1):
+            self._known[level].pop(place, None)
+            self._heads[level].remove(place)
+        self.changed(place)
+
+    def changed(self, place: Any) -> None:
+        """Take note that the links of a row are others: the nodes in which it stands are forgotten."""
+        for heads, known in zip(self._heads[1:], self._known[1:]):
+            i = heads.bisect_right(place)
+            if i:
+                known.pop(heads[i - 1], None)
+
+    def over(self, begin: Any, end: Any = BEHIND) -> Iterator[Fold]:
+        """Yield folds that cover the rows of ``[begin, end)``, in order. O(log rows) of them."""
+        at = self.behind(begin, 0, here=True)
+        while at < end:
+            level, top = 0, _level(at)
+            while level < top and self.behind(at, level + 1) <= end:
+                level += 1
+            yield self._fold(level, at)
+            at = self.behind(at, level)
+
+    def behind(self, place: Any, level: int = 0, here: bool = False) -> Any:
+        """Return the first head of a level behind a place, or at it; BEHIND: there is none."""
+        heads = self._heads[level]
+        i = heads.bisect_left(place) if here else heads.bisect_right(place)
+        return heads[i] if i < len(heads) else BEHIND
+
+    def _fold(self, level: int, head: Any) -> Fold:
+        if level == 0:
+            return of_row(self._rows[head])
+        found = self._known[level].get(head)
+        if found is None:
+            stop = self.behind(head, level)
+            parts = self._parts(level - 1, head, stop)
+            found = self._known[level][head] = functools.reduce(then, parts)
+        return found
+
+    def _parts(self, level: int, at: Any, stop: Any) -> Iterator[Fold]:
+        while at < stop:
+            yield self._fold(level, at)
+            at = self.behind(at, level)
+
+
+def _level(place: Any) -> int:
+    """Return the highest level at which a row is the head of a node."""
+    bits, level = hash(("head", *place)), 0
+    while level < LEVELS and bits & ((1 << BITS) - 1) == 0:
+        bits >>= BITS
+        level += 1
+    return level
