@@ -82,13 +82,16 @@ class InterpretedEngine(ByRows):
         """Return the state of a key, made if there is none, and noted as touched."""
         s = self.states.get(key)
         if s is None:
-            s = State(key, self._journal, self._sequence is not None)
+            s = self._made(key)
             self._journal.put(self.states, key, s)
         self._touched[key] = s
         self._changed[key] = None
         self._restless[key] = None
         self._measure[key] = None
         return s
+
+    def _made(self, key: Hashable) -> State:
+        return State(key, self._journal, self._sequence is not None)
 
     def _on(self, s: State) -> Algorithm:
         """Return the algorithm, for work on one key."""
@@ -336,7 +339,7 @@ class InterpretedEngine(ByRows):
 
     def load(self, states: States) -> None:
         for key, cover, changes, pruned in saved.load(self.automaton, states):
-            s = State(key, self._journal, self._sequence is not None)
+            s = self._made(key)
             saved.fill(self._on(s), s, cover, changes, self._sequence, pruned, self.automaton)
             self._most = max([self._most, *(n for y in s.index.values() for n in y.events.values()), *s.pending.values()])
             self._saved.add(key)

@@ -24,7 +24,7 @@ from afa.language.positions import Positions
 from afa.language.presence import Presence
 from afa.language.registers import Registers
 from afa.language.row_places import counts_of
-from afa.language.steps import StateGraph
+from afa.language.steps import StateGraph, StateStep
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import FALSE
 from afa.model.arc import Arc
@@ -59,6 +59,7 @@ class Lowered:
         times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
         self.registers = Registers(self.steps, values, tree.payload, times)
         self.names = self._names()
+        self.arc_names: dict[StateStep, str] = {}
         self.automaton = Automaton(
             start=self.names[self.steps.states[0]],
             final={self.final},
@@ -114,7 +115,9 @@ class Lowered:
             transfer = None if same else text_of_expr(after, registers.schema)
             end = step.dst or self.steps.wait
             src, dst = self.names[step.src], self.final if end is None else self.names[end]
-            yield take_arc(src, dst, text_of_expr(fence), transfer, self.steps.names[step.to])
+            arc = take_arc(src, dst, text_of_expr(fence), transfer, self.steps.names[step.to])
+            self.arc_names[step] = str(arc.name)
+            yield arc
 
     def _skips(self) -> Iterator[Arc]:
         for state, fence in self.registers.skips.items():

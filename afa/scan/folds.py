@@ -14,8 +14,8 @@ from sortedcontainers import SortedList
 
 from afa.scan.rows import NEW, Row, Threads
 
-BEHIND: tuple[Any, ...] = (1 << 64,)
-"""The place behind all rows."""
+NEVER = 1 << 64
+"""An LE behind all rows; -NEVER: one before them."""
 BITS, LEVELS = 3, 8
 
 
@@ -30,7 +30,7 @@ class Fold(NamedTuple):
     """What some rows make of attempts."""
 
     links: dict[Threads, Reach]  # of the classes before them
-    matched: Any  # the first start among them that ends a match among them; BEHIND: none
+    matched: Any  # the first start among them that ends a match among them; None: none does
     unmatched: dict[Threads, Any]  # by the class in which it is behind them, the first start among them that ends none
     alive: dict[Threads, Any]  # by that class, the first start
 
@@ -38,26 +38,26 @@ class Fold(NamedTuple):
 
 def of_row(row: Row) -> Fold:
     """Return the fold of one row."""
-    links = {source: Reach(link.to, row.place if link.accept else None) for source, link in row.links.items()}
+    links = {source: Reach(link.to, row.key if link.accept else None) for source, link in row.links.items()}
     own = links.pop(NEW)
-    alive = {} if own.to is None else {own.to: row.place}
-    return Fold(links, BEHIND if own.last is None else row.place, alive if own.last is None else {}, alive)
+    alive = {} if own.to is None else {own.to: row.key}
+    return Fold(links, own.last, alive if own.last is None else {}, alive)
 
 
 def then(one: Fold, other: Fold) -> Fold:
     """Return the fold of rows and of those behind them."""
     links = {source: step(reach, other) for source, reach in one.links.items()}
-    matched, unmatched, alive = min(one.matched, other.matched), dict(other.unmatched), dict(other.alive)
+    matched, unmatched, alive = one.matched if one.matched is not None else other.matched, dict(other.unmatched), dict(other.alive)
     for source, start in one.unmatched.items():
         to, last = other.links[source]
         if last is not None:
-            matched = min(matched, start)
+            matched = start if matched is None else min(matched, start)
         elif to is not None:
-            unmatched[to] = min(start, unmatched.get(to, BEHIND))
+            unmatched[to] = min(start, unmatched.get(to, start))
     for source, start in one.alive.items():
         to = other.links[source].to
         if to is not None:
-            alive[to] = min(start, alive.get(to, BEHIND))
+            alive[to] = min(start, alive.get(to, start))
     return Fold(links, matched, unmatched, alive)
 
 
@@ -70,10 +70,10 @@ def step(reach: Reach, fold: Fold) -> Reach:
 
 
 class Folds:
-    """The tree over the rows of one key, ``rows`` by their places."""
+    """The tree over the rows of one key, ``rows`` by their places; ``behind``: a place behind all of them."""
 
-    def __init__(self, rows: Mapping[Any, Row]) -> None:
-        self._rows = rows
+    def __init__(self, rows: Mapping[Any, Row], behind: Any) -> None:
+        self._rows, self._behind = rows, behind
         self._heads = [SortedList() for _ in range(LEVELS + 1)]
         self._known: list[dict[Any, Fold]] = [{} for _ in range(LEVELS + 1)]
 
@@ -97,7 +97,7 @@ class Folds:
             if i:
                 known.pop(heads[i - 1], None)
 
-    def over(self, begin: Any, end: Any = BEHIND) -> Iterator[Fold]:
+    def over(self, begin: Any, end: Any) -> Iterator[Fold]:
         """Yield folds that cover the rows of ``[begin, end)``, in order. O(log rows) of them."""
         at = self.behind(begin, 0, here=True)
         while at < end:
@@ -108,10 +108,10 @@ class Folds:
             at = self.behind(at, level)
 
     def behind(self, place: Any, level: int = 0, here: bool = False) -> Any:
-        """Return the first head of a level behind a place, or at it; BEHIND: there is none."""
+        """Return the first head of a level behind a place, or at it; behind all: there is none."""
         heads = self._heads[level]
         i = heads.bisect_left(place) if here else heads.bisect_right(place)
-        return heads[i] if i < len(heads) else BEHIND
+        return heads[i] if i < len(heads) else self._behind
 
     def _fold(self, level: int, head: Any) -> Fold:
         if level == 0:
@@ -131,7 +131,7 @@ class Folds:
 
 def _level(place: Any) -> int:
     """Return the highest level at which a row is the head of a node."""
-    bits, level = hash(("head", *place)), 0
+    bits, level = hash(("head", place)), 0
     while level < LEVELS and bits & ((1 << BITS) - 1) == 0:
         bits >>= BITS
         level += 1

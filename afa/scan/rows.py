@@ -6,9 +6,12 @@ equal lists are one *class*: what becomes of one becomes of all. What a row make
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from afa.scan.plan import ScanPlan, Way
+from afa.interpreted.state import Entry
+from afa.model.arc import Arc
+from afa.model.transitions import Transitions
 
 Threads = tuple[tuple[str, Any], ...]
 NEW: Threads = ()
@@ -19,37 +22,66 @@ class Link(NamedTuple):
     """What a row makes of a class."""
 
     to: Threads | None  # None: no thread goes on
-    back: tuple[int, ...]  # of each thread in ``to``, the thread that it comes from
-    accept: tuple[int, Way] | None  # the thread that ends a match here, and how
+    took: tuple[tuple[int, str], ...]  # of each thread in ``to``, the thread that it comes from, and the arc
+    accept: tuple[int, str] | None  # the thread that ends a match here, and the arc
 
 
-class Row:
-    """A row and its links, by the classes that there are before it, and NEW."""
+class Row(Entry):
+    """A step with its links, by the classes that there are before it, and NEW; ``nodes`` are the classes behind it."""
 
-    __slots__ = ("classes", "le", "links", "payload", "place", "re")
+    __slots__ = ("links",)
 
-    def __init__(self, place: Any, le: int, re: int, payload: Any) -> None:
-        self.place, self.le, self.re, self.payload = place, le, re, payload
+    def __init__(self, key: Any, le: int, serial: int) -> None:
+        super().__init__(key, le, serial)
         self.links: dict[Threads, Link] = {}
-        self.classes: frozenset[Threads] = frozenset()
 
-    def derive(self, plan: ScanPlan, before: frozenset[Threads]) -> frozenset[Threads]:
-        """Derive the links from the classes there are before the row. Returns the classes that there were behind it."""
-        old = self.classes
-        self.links = {source: _link(plan, source or ((plan.start, plan.register),), self.payload) for source in (*before, NEW)}
-        self.classes = frozenset(link.to for link in self.links.values() if link.to is not None)
-        return old
+    @property
+    def event(self) -> tuple[Any, int] | None:
+        """The payload and the RE of its event; None: there are several, which is refused where it stays so."""
+        return next(iter(self.events)) if len(self.events) == 1 else None
 
 
-def _link(plan: ScanPlan, threads: Threads, payload: Any) -> Link:
+class Ordered:
+    """The arcs of each state in order of rank, of a table; those without a rank are never taken."""
+
+    def __init__(self, transitions: Transitions, rank: Any) -> None:
+        self._transitions, self._rank = transitions, rank
+        self._table: Any = None
+        self._arcs: dict[str, list[tuple[str, Arc, int, int]]] = {}
+
+    def of(self, state: str) -> Sequence[tuple[str, Arc, int, int]]:
+        """Return the arcs of a state, each with its name and its lifetime."""
+        if self._table is not self._transitions.table:
+            self._table, self._arcs = self._transitions.table, {}
+        found = self._arcs.get(state)
+        if found is None:
+            named = [(str(arc.name), arc, begin, end) for arc, begin, end in self._table.consuming.get(state, ())]
+            found = sorted((each for each in named if each[0] in self._rank), key=lambda each: self._rank[each[0]])
+            self._arcs[state] = found
+        return found
+
+
+def derive(row: Row, before: Iterable[Threads], transitions: Transitions, ordered: Ordered) -> None:
+    """Derive the links of a row from the classes that there are before it."""
+    begin: Threads = ((transitions.automaton.start, transitions.automaton.register),)
+    row.links = {source: _link(source or begin, row, transitions, ordered) for source in (*before, NEW)}
+    row.nodes = dict.fromkeys((link.to for link in row.links.values() if link.to is not None), 1)  # type: ignore[assignment,arg-type]
+
+
+def _link(threads: Threads, row: Row, transitions: Transitions, ordered: Ordered) -> Link:
     """Let all threads of an attempt take a row, in order. What ends a match cuts off what is preferred less."""
-    found: dict[tuple[str, Any], int] = {}
+    found: dict[tuple[str, Any], tuple[int, str]] = {}
+    if row.event is None:
+        return Link(None, (), None)
+    payload, final = row.event[0], transitions.automaton.final
     for i, (state, register) in enumerate(threads):
-        for way in plan.ways[state]:
-            after = way.takes(payload, register)
+        for name, arc, begin, end in ordered.of(state):
+            if not begin <= row.le < end:
+                continue
+            after = transitions.consume(arc, payload, register, row.le)
             if after is None:
                 continue
-            if way.dst is None:
-                return Link(tuple(found) or None, tuple(found.values()), (i, way))
-            found.setdefault((way.dst, after), i)
+            if arc.dst in final:
+                return Link(tuple(found) or None, tuple(found.values()), (i, name))
+            found.setdefault((arc.dst, after), (i, name))
     return Link(tuple(found) or None, tuple(found.values()), None)
