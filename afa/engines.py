@@ -24,6 +24,10 @@ def make_engine(name: str, setup: Setup) -> Engine:
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
+    if setup.automaton.choice is not None:
+        from afa.scan.scan_engine import ScanEngine
+
+        return ScanEngine(setup)
     if name != "interpreted":
         from afa.compiled.fit import serves
 

@@ -41,11 +41,12 @@ class Progress:
     (False, 1)
     """
 
-    __slots__ = ("answers", "arc_punctuation", "arcs", "events", "final", "floor", "lags", "now", "some", "span", "stale")
+    __slots__ = ("answers", "arc_punctuation", "arcs", "events", "final", "floor", "lags", "later", "now", "some", "span", "stale")
 
     def __init__(self, arc_punctuation: bool = False) -> None:
         self.arc_punctuation = arc_punctuation
         self.lags = False  # whether state is dropped by `let_go` only
+        self.later: int | None = 0  # how many ticks later than state output is final; None: only by the last watermark
         self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0, BEGINNING, BEGINNING, BEGINNING, 0))
 
     def marks(self) -> Marks:
@@ -70,6 +71,19 @@ class Progress:
     def effective(self) -> int:
         """``min(events', arcs')``."""
         return min(self.events, self.arc_promise)
+
+    @property
+    def output(self) -> int:
+        """The output's own watermark: no later change of output with an LE below it.
+
+        >>> progress = Progress()
+        >>> progress.later = 9
+        >>> progress.promise_events(30), progress.advance(), progress.output
+        (True, True, 21)
+        """
+        if self.final in (BEGINNING, FOREVER) or not self.later:
+            return BEGINNING if self.later is None and self.final < FOREVER else self.final
+        return max(self.final - self.later, BEGINNING)
 
     def promise_events(self, t: int) -> bool:
         """Take a watermark of the event input. Returns whether it says something new; if not, counts it as stale."""

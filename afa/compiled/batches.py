@@ -129,7 +129,7 @@ class Batches:
                 cuts.each(words.words[k.Arrivals.arc, words.words[k.Arrivals.kind] == k.TAKEN])
             if end < n:
                 host.take_record(batch.item(end))
-                cuts.after(store.drain(), store.progress.final)
+                cuts.after(store.drain(), store.progress.output)
 
     def _may_drop_early(self, batch: Encoded) -> bool:
         """Return whether a promise of this call could take effect before it comes, or later, and nobody would see it.

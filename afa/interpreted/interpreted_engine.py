@@ -205,7 +205,10 @@ class InterpretedEngine(ByRows):
             self._restless[key] = None
         self._due = [self.state(key) for key in self._restless if key in self.states]
         for s in self._due:
-            cleanup.clean(self._on(s), s, self._progress.floor)
+            self._clean(s)
+
+    def _clean(self, s: State) -> None:
+        cleanup.clean(self._on(s), s, self._progress.floor)
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Prune keys that have grown since; amortized O(1) a step."""
@@ -262,10 +265,13 @@ class InterpretedEngine(ByRows):
         """After a punctuation: when does each key that was visited want the next one?"""
         for key in self._restless:
             s = self.states.get(key)
-            says, shrinks = (None, None) if s is None else cleanup.deadlines(self._on(s), s)
+            says, shrinks = (None, None) if s is None else self._deadlines_of(s)
             self._deadlines.set(key, says)
             self._cleanings.set(key, shrinks)
         self._restless.clear()
+
+    def _deadlines_of(self, s: State) -> tuple[int | None, int | None]:
+        return cleanup.deadlines(self._on(s), s)
 
     def commit(self) -> None:
         self._touched.clear()
@@ -357,13 +363,16 @@ class InterpretedEngine(ByRows):
 
     def check(self) -> None:
         for s in self.states.values():
-            check(self._on(s), s)
+            self._check(s)
         fresh = [s.sizes(self._progress.final, self._shown) for s in self.states.values()]
         sizes = self.sizes()
         assert sizes.events == sum(size[0] for size in fresh), "statistics.events"
         assert sizes.partial_matches == sum(size[1] for size in fresh), "statistics.partial_matches"
         assert sizes.keys == len(fresh), "statistics.keys"
         assert sizes.ties == sum(size[5] for size in fresh), "statistics.ties"
+
+    def _check(self, s: State) -> None:
+        check(self._on(s), s)
 
 
 def _netted(changes: Sequence[Change]) -> list[Change]:

@@ -26,7 +26,7 @@ from afa.language.registers import Registers
 from afa.language.row_places import counts_of
 from afa.language.steps import StateGraph, StateStep
 from afa.language.terms import Aggregate, Ref
-from afa.language.three_values import FALSE
+from afa.language.three_values import FALSE, TRUE
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import Schema
@@ -36,10 +36,11 @@ class Lowered:
     """A tree, lowered; no state gets one of the names in ``taken``.
 
     Its ``returns`` (what a match shows) are over terms; ``back`` is what a negation at the start asks of a stage in front.
+    ``shows``: whether a register holds what they read. ``asks``: whether arcs ask their conditions; else they take any event.
     """
 
-    def __init__(self, tree: Tree, taken: Collection[str] = ()) -> None:
-        self._taken = taken
+    def __init__(self, tree: Tree, taken: Collection[str] = (), *, shows: bool = True, asks: bool = True) -> None:
+        self._taken, self._asks = taken, asks
         self.tree = tree
         self.back = LookingBack.of(tree)
         self.event = Schema.of(tree.event if self.back is None else self.back.event, "event")
@@ -50,16 +51,16 @@ class Lowered:
         known = {name: frozenset(members) for name, members in groups.items()}
         most = taken_at_most(self.positions, known)
         self.reader = ItemReader(self.event, known, most, Presence(self.positions.components, most))
-        self.returns = tree.returns or self._default_returns()
+        self.returns = (tree.returns or self._default_returns()) if shows else ()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
         self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended)
         self.steps = StateGraph(self.conditions, self.reader, tree.pattern)
         times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
-        self.registers = Registers(self.steps, values, tree.payload, times)
+        self.registers = Registers(self.steps, values, tree.payload, times, asks)
         self.names = self._names()
-        self.arc_names: dict[StateStep, str] = {}
+        self.arc_of: dict[StateStep, Arc] = {}  # where a step is an arc
         self.automaton = Automaton(
             start=self.names[self.steps.states[0]],
             final={self.final},
@@ -107,7 +108,7 @@ class Lowered:
     def _takes(self) -> Iterator[Arc]:
         registers = self.registers
         for step in self.steps.steps:
-            fence = registers.written(registers.fences[step])
+            fence = registers.written(registers.fences[step]) if self._asks else TRUE
             if fence == FALSE:
                 continue
             after = registers.after(step)
@@ -116,7 +117,7 @@ class Lowered:
             end = step.dst or self.steps.wait
             src, dst = self.names[step.src], self.final if end is None else self.names[end]
             arc = take_arc(src, dst, text_of_expr(fence), transfer, self.steps.names[step.to])
-            self.arc_names[step] = str(arc.name)
+            self.arc_of[step] = arc
             yield arc
 
     def _skips(self) -> Iterator[Arc]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
 from afa.language.postponed import QueryPlan, served
 from afa.language.rows_asked import rows_alike, rows_of, shown_of
+from afa.language.scanning import scanned
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
@@ -44,6 +46,7 @@ from speculation.look_back import LookBack
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
+SCANS = bool(os.environ.get("AFA_SCAN"))
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -87,10 +90,12 @@ class Query(Pattern):
         if not isinstance(tree, Tree):
             raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
         object.__setattr__(self, "tree", tree)
-        whole, choose = (tree, None) if tree.skip is None else choosing(tree)
+        scans = SCANS and tree.skip is not None
+        whole, choose = (tree, None) if tree.skip is None or scans else choosing(tree)
         object.__setattr__(self, "_choose", choose)
-        object.__setattr__(self, "_lowered", Lowered(whole, taken))
-        object.__setattr__(self, "_rows", None if tree.rows is None else (rows_of(tree, choose), shown_of(tree, self._lowered)))
+        object.__setattr__(self, "_lowered", scanned(tree, taken) if scans else Lowered(whole, taken))
+        rows = None if tree.rows is None or scans else (rows_of(tree, choose), shown_of(tree, self._lowered))
+        object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_taken", taken)
 
     @property
@@ -128,7 +133,7 @@ class Query(Pattern):
     @property
     def traits(self) -> list[str]:
         """What contradicts options: it is a query, chooses, tells rows."""
-        more = {SKIP: self._choose, ALL_ROWS: self._rows}
+        more = {SKIP: self.tree.skip, ALL_ROWS: self.tree.rows}
         return [QUERY, *(name for name, there in more.items() if there is not None)]
 
     @property
@@ -193,7 +198,7 @@ class Query(Pattern):
         key = own_key(self, said)
         if key != self.key and self._lowered.back is not None:
             raise AfaError(f"expected a query that says its key, of which its negation at the start asks, but got key={key!r}")
-        if key != self.key and self._rows is not None:
+        if key != self.key and self.tree.rows is not None:
             raise AfaError(f"expected ALL ROWS PER MATCH with PARTITION BY, by which rows show their key, but got key={key!r}")
         return self._operator(key, postpone, said)
 

@@ -41,11 +41,18 @@ class RegisterField(NamedTuple):
 
 
 class Registers:
-    """The register of a query; ``initial`` is None where there are no fields, ``shown`` is the class of payloads."""
+    """The register of a query; ``shown`` is the class of payloads. ``asks``: whether it holds what conditions read."""
 
-    def __init__(self, steps: StateGraph, returns: tuple[tuple[str, Expr], ...], payload: str, times: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        steps: StateGraph,
+        returns: tuple[tuple[str, Expr], ...],
+        payload: str,
+        times: tuple[str, ...] = (),
+        asks: bool = True,
+    ) -> None:
         _check_names(returns)
-        self.steps, self.returns = steps, returns
+        self.steps, self.returns, self._asks = steps, returns, asks
         self.fences = {step: steps.fence(step) for step in steps.steps}
         self.skips = {state: steps.skipped(state) for state in steps.states}
         self.live = self._live()
@@ -65,7 +72,7 @@ class Registers:
         for state, skip in self.skips.items():
             live[state] |= set() if skip is None else set(items_of(skip))
         for step, fence in self.fences.items():
-            live[step.src] |= set(items_of(fence))
+            live[step.src] |= set(items_of(fence)) if self._asks else set()
             if step.dst is None:
                 live[step.src] |= {item for _, value in self.returns for item in items_of(self.steps.value_after(step, value))}
         updates = {(state, item): self.steps.noted(state, item) for state in live if state.skip for item in state.skip.notes}

@@ -37,9 +37,7 @@ def rows_by_bits(pattern: Pattern) -> Rows:
     >>> rows_by_bits(read_pattern("(a b)+ c", str))([0b101])
     [0, 1, 0, 1, 2]
     """
-    numbered = _numbered(pattern)
-    preference = Preference(numbered)
-    component = [int(each.name) for each in Positions.of(numbered).components]
+    preference, component = Preference(_numbered(pattern)), places_of(pattern)
 
     def rows(values: Sequence[int]) -> list[int]:
         bits, at, found = iter(f"{values[0]:b}"[1:]), -1, []
@@ -48,6 +46,11 @@ def rows_by_bits(pattern: Pattern) -> Rows:
         return found
 
     return rows
+
+
+def places_of(pattern: Pattern) -> list[int]:
+    """Return which component of a pattern each of its positions is, as a repetition writes out copies."""
+    return [int(each.name) for each in Positions.of(_numbered(pattern)).components]
 
 
 def _numbered(pattern: Pattern) -> Pattern:

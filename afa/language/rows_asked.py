@@ -10,8 +10,9 @@ from afa.language.all_rows import Shown
 from afa.language.chosen_events import MatchRows
 from afa.language.lowering import Lowered
 from afa.language.pattern import PARTITION, STRICT, Component, Tree, components_of, gaps_of, rebuilt
-from afa.language.row_components import rows_by_bits, rows_by_counts
+from afa.language.row_components import places_of, rows_by_bits, rows_by_counts
 from afa.language.row_values import RowValues
+from afa.model.choice import Rows
 
 
 def rows_of(tree: Tree, choose: Mapping[str, Any] | None) -> MatchRows:
@@ -34,6 +35,13 @@ def shown_of(tree: Tree, lowered: Lowered) -> Shown:
         lowered.reader.read(value)  # refuses names that are none
     values = RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload)
     return Shown(values, frozenset(tree.rows or ()), repr(rows_alike(tree)))
+
+
+def rows_shown(tree: Tree, lowered: Lowered) -> Rows:
+    """Returns what the rows of a query's matches show."""
+    shown = shown_of(tree, lowered)
+    hidden = [i for i, place in enumerate(places_of(tree.pattern)) if place in shown.hidden]
+    return Rows(shown.values.rows_of, shown.values.schema, frozenset(hidden), shown.said)
 
 
 def rows_alike(tree: Tree) -> Any:

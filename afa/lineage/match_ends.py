@@ -45,6 +45,11 @@ class LineageSource(NamedTuple):
     event: Schema | None
     longest: bool = False
 
+    @property
+    def answers(self) -> int:
+        """From which LE on matches may have their lineage. One that was chosen has it for as long as it is held."""
+        return self.progress.answers if self.automaton.choice is None else BEGINNING
+
 
 class End(NamedTuple):
     """A partial match that ends as a match: the number of the step at which it stands, what of the match is told, and all of it."""
@@ -100,7 +105,7 @@ def events_of(held: LineageSource, matches: Sequence[Change]) -> list[dict[str, 
 def _picks(held: LineageSource, key: Hashable, matches: Sequence[Change]) -> Picks:
     """Return the events behind matches of a key, as far as the engine finds them itself."""
     promised = max(held.progress.floor, held.progress.some)
-    if any(match.le < held.progress.answers for match in matches):  # type: ignore[operator]
+    if any(match.le < held.answers for match in matches):  # type: ignore[operator]
         return Picks([None for _ in matches], [])
     soughts = [SoughtMatch(match.le, match.re, [tuple(match.payload)], promised, _least(held, match)) for match in matches]  # type: ignore[arg-type]
     return held.engine.picks(key, soughts)
@@ -133,7 +138,7 @@ def _sought(
 ) -> SoughtMatch | None:
     """Return what the engine is asked for; None: nothing, as the match is final."""
     promised, payload = max(held.progress.floor, held.progress.some), tuple(match.payload)
-    if match.le < held.progress.answers:  # type: ignore[operator]
+    if match.le < held.answers:  # type: ignore[operator]
         return None
     wanted = [payload] if only is None else [whole for whole in only if whole[: len(payload)] == payload]
     return SoughtMatch(match.le, re, wanted, promised, least)  # type: ignore[arg-type]
@@ -185,9 +190,9 @@ class _Here:
 
     def __init__(self, held: LineageSource, match: Change) -> None:
         le: Any = match.le
-        if le < held.progress.answers:
+        if le < held.answers:
             raise ChangeError(
-                f"expected a match in force with le >= {held.progress.answers} (promised) but got {match.payload!r} at le={le}: "
+                f"expected a match in force with le >= {held.answers} (promised) but got {match.payload!r} at le={le}: "
                 f"it is final, and forgotten"
             )
         self._held, self._match, self._le = held, match, le

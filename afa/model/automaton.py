@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from afa.errors import AutomatonError, ChangeError, Int64Error
 from afa.model.arc import Arc, check_arc, check_written
 from afa.model.binding import bound_arc
+from afa.model.choice import Choice
 from afa.model.unmatchable import check_all, check_servable
 from afa.schema import Schema
 
@@ -42,6 +43,8 @@ class Automaton:
         event)`` in order, the event as a `Change`. Paths are tried one by one, at most so many steps a match, 1,000,000 or the
         number given, or the call is refused (`afa.BudgetError`). An operator then keeps what lineages need. Conditions of
         a query that wait for the match stand here (`Query.operator`).
+    choice : Choice, optional
+        Which matches are shown, and what of them: AFTER MATCH SKIP. `afa.sql` makes it.
 
     Raises
     ------
@@ -65,11 +68,12 @@ class Automaton:
     """
 
     __slots__ = (
-        "arcs", "event", "event_schema", "final", "having", "match_schema", "register", "register_schema", "shown", "start",
+        "arcs", "choice", "event", "event_schema", "final", "having", "match_schema", "register", "register_schema", "shown", "start",
         "states", "ties",
     )  # fmt: skip
 
     arcs: tuple[Arc, ...]
+    choice: Choice | None
     event: type | None
     event_schema: Schema | None
     final: frozenset[str]
@@ -93,9 +97,10 @@ class Automaton:
         shown: type | None = None,
         ties: bool = True,
         having: Any = None,
+        choice: Choice | None = None,
     ) -> None:
         fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event, "shown": shown, "ties": ties}
-        fields["having"] = having
+        fields |= {"having": having, "choice": choice}
         for arc in fields["arcs"]:
             check_arc(arc)
         _check_names(fields["arcs"])
@@ -107,7 +112,7 @@ class Automaton:
         fields["states"] = _states(start, fields["arcs"], fields["final"])
         fields["event_schema"] = None if event is None else Schema.of(event, "event")
         fields["register_schema"], fields["register"] = _initial(register)
-        fields["match_schema"] = _match_schema(shown, fields["register_schema"])
+        fields["match_schema"] = _match_schema(shown, fields["register_schema"]) if choice is None else choice.schema
         for arc in fields["arcs"]:
             check_written(arc, fields["event_schema"], fields["register_schema"])
         finals = fields["final"].union(arc.dst for arc in fields["arcs"] if arc.final)
@@ -149,9 +154,10 @@ class Automaton:
         ['e.age < 600', 'e.age < 600000']
         """
         arcs = tuple(bound_arc(arc, tick, self) for arc in self.arcs)
-        if all(arc is own for arc, own in zip(arcs, self.arcs)):
+        choice = None if self.choice is None else self.choice.bound(tick)
+        if all(arc is own for arc, own in zip(arcs, self.arcs)) and (choice is None or choice == self.choice):
             return self
-        return changed(self, arcs=arcs)
+        return changed(self, arcs=arcs, choice=choice)
 
     if TYPE_CHECKING:  # methods that packages above give it: see `afa.METHODS`
 
@@ -193,13 +199,15 @@ def _automaton(
     shown: type | None = None,
     ties: bool = True,
     having: Any = None,
+    choice: Choice | None = None,
 ) -> Automaton:  # for pickle
-    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown, ties=ties, having=having)
+    parts: dict[str, Any] = {"start": start, "final": final, "arcs": arcs, "register": register, "event": event, "shown": shown}
+    return Automaton(**parts, ties=ties, having=having, choice=choice)
 
 
 def _said(automaton: Automaton) -> dict[str, Any]:
     """Returns the arguments of an automaton, in the order of `_automaton`."""
-    names = ("start", "final", "arcs", "register", "event", "shown", "ties", "having")
+    names = ("start", "final", "arcs", "register", "event", "shown", "ties", "having", "choice")
     return {name: getattr(automaton, name) for name in names}
 
 

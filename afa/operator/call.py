@@ -92,6 +92,7 @@ class Core(Twins, Member):
         self.late = Late(options.late)
         self.progress = Progress(options.arc_punctuation)
         self.progress.lags = self.kept is not None
+        self.progress.later = 0 if automaton.choice is None else automaton.choice.later
         self.journal = Journal()
         self.arcs = ArcInput(ArcTable.of(automaton.arcs))
         gaps = None if gapless is None else gapless.gaps
@@ -218,7 +219,7 @@ class Core(Twins, Member):
         """
         out: Output = []
         for part in parts:
-            before = self.progress.final
+            before = self.progress.output
             if self.told is not None:
                 self.told.begin()
             self.take(part)
@@ -362,15 +363,15 @@ class Core(Twins, Member):
 
     # -- output ------------------------------------------------------------------------------------------------------------
 
-    def _collect(self, final_before: int) -> Output:
+    def _collect(self, before: int) -> Output:
         changes = self.engine.collect()
         if self.told is not None:
             changes = self.told.told(self, changes)
         if changes:
             self.count(changes)
         out: Output = list(changes)
-        if self.progress.final > final_before:
-            out.append(Punctuation(self.progress.final))
+        if self.progress.output > before:
+            out.append(Punctuation(self.progress.output))
         return out
 
     def count(self, changes: list[Any]) -> None:

@@ -104,6 +104,8 @@ def fingerprint(automaton: Automaton) -> bytes:
         shape = (*shape, "no ties")
     if automaton.having is not None:
         shape = (*shape, "having", getattr(automaton.having, "text", None))  # a function can't be compared
+    if automaton.choice is not None:
+        shape = (*shape, "choice", automaton.choice.said, automaton.choice.schema.describe())
     return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
 
 

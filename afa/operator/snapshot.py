@@ -228,6 +228,7 @@ def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
             core.sequence,
             gapless,
             core.longest,
+            core.automaton.choice is not None,
         )
     return found
 

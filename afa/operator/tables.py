@@ -336,7 +336,7 @@ def carry_out(core: Core, taken: Iterable[Any], net: bool) -> CallOutput:
     With ``net`` the output is one minimal difference and at most one punctuation; else what each change on its own would have
     given.
     """
-    before = core.progress.final
+    before = core.progress.output
     cuts = None if net else Cuts(before)
     if cuts is None:
         core.take(taken)
@@ -345,7 +345,7 @@ def carry_out(core: Core, taken: Iterable[Any], net: bool) -> CallOutput:
     rows = core.logged(cuts)
     if cuts is not None:
         return CallOutput(rows, cuts.promises)
-    after = core.progress.final
+    after = core.progress.output
     return CallOutput(rows, [(len(rows.le), after)] if after > before else [])
 
 
@@ -357,7 +357,7 @@ def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
             continue
         for item in [step] if type(step) is tuple else step:
             core.take([item])
-            cuts.after(core.engine.cut(), core.progress.final)
+            cuts.after(core.engine.cut(), core.progress.output)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,8 @@ class Fold(NamedTuple):
     matched: Any  # the first start among them that ends a match among them; None: none does
     unmatched: dict[Threads, Any]  # by the class in which it is behind them, the first start among them that ends none
     alive: dict[Threads, Any]  # by that class, the first start
-
+    le: int  # of the last row
+    until: int  # the smallest RE
 
 
 def of_row(row: Row) -> Fold:
@@ -41,24 +42,15 @@ def of_row(row: Row) -> Fold:
     links = {source: Reach(link.to, row.key if link.accept else None) for source, link in row.links.items()}
     own = links.pop(NEW)
     alive = {} if own.to is None else {own.to: row.key}
-    return Fold(links, own.last, alive if own.last is None else {}, alive)
+    return Fold(links, own.last, alive if own.last is None else {}, alive, row.le, row.re)
 
 
 def then(one: Fold, other: Fold) -> Fold:
     """Return the fold of rows and of those behind them."""
     links = {source: step(reach, other) for source, reach in one.links.items()}
-    matched, unmatched, alive = one.matched if one.matched is not None else other.matched, dict(other.unmatched), dict(other.alive)
-    for source, start in one.unmatched.items():
-        to, last = other.links[source]
-        if last is not None:
-            matched = start if matched is None else min(matched, start)
-        elif to is not None:
-            unmatched[to] = min(start, unmatched.get(to, start))
-    for source, start in one.alive.items():
-        to = other.links[source].to
-        if to is not None:
-            alive[to] = min(start, alive.get(to, start))
-    return Fold(links, matched, unmatched, alive)
+    matched, unmatched = first_match(one.matched, one.unmatched, other)
+    alive = still_alive(one.alive, other)
+    return Fold(links, matched, unmatched, alive, other.le, min(one.until, other.until))
 
 
 def step(reach: Reach, fold: Fold) -> Reach:
@@ -67,6 +59,29 @@ def step(reach: Reach, fold: Fold) -> Reach:
         return reach
     to, last = fold.links[reach.to]
     return Reach(to, reach.last if last is None else last)
+
+
+def first_match(matched: Any, unmatched: Mapping[Threads, Any], fold: Fold) -> tuple[Any, dict[Threads, Any]]:
+    """Return the first start that ends a match, and by class the first that does not, with those of further rows."""
+    left = dict(fold.unmatched)
+    found = [start for start in (matched, fold.matched) if start is not None]
+    for source, start in unmatched.items():
+        to, last = fold.links[source]
+        if last is not None:
+            found.append(start)
+        elif to is not None:
+            left[to] = min(start, left.get(to, start))
+    return min(found, default=None), left
+
+
+def still_alive(alive: Mapping[Threads, Any], fold: Fold) -> dict[Threads, Any]:
+    """Return by class the first start that is in it, with those of further rows."""
+    found = dict(fold.alive)
+    for source, start in alive.items():
+        to = fold.links[source].to
+        if to is not None:
+            found[to] = min(start, found.get(to, start))
+    return found
 
 
 class Folds:
@@ -107,6 +122,20 @@ class Folds:
             yield self._fold(level, at)
             at = self.behind(at, level)
 
+    def bound(self, begin: Any) -> Any:
+        """Return the first row behind ``begin`` whose LE is not before the RE of each row from ``begin`` on: no match reaches it."""
+        until, at = NEVER, self.behind(begin, 0, here=True)
+        while at < self._behind:
+            level = _level(at)
+            while level and not (fold := self._fold(level, at)).le < min(until, fold.until):
+                level -= 1
+            row = self._rows[at]
+            if level == 0 and row.le >= until:
+                return at
+            until = min(until, row.re if level == 0 else fold.until)
+            at = self.behind(at, level)
+        return at
+
     def behind(self, place: Any, level: int = 0, here: bool = False) -> Any:
         """Return the first head of a level behind a place, or at it; behind all: there is none."""
         heads = self._heads[level]
@@ -118,8 +147,7 @@ class Folds:
             return of_row(self._rows[head])
         found = self._known[level].get(head)
         if found is None:
-            stop = self.behind(head, level)
-            parts = self._parts(level - 1, head, stop)
+            parts = self._parts(level - 1, head, self.behind(head, level))
             found = self._known[level][head] = functools.reduce(then, parts)
         return found
 
@@ -131,7 +159,7 @@ class Folds:
 
 def _level(place: Any) -> int:
     """Return the highest level at which a row is the head of a node."""
-    bits, level = hash(("head", place)), 0
+    bits, level = hash((1, place)), 0
     while level < LEVELS and bits & ((1 << BITS) - 1) == 0:
         bits >>= BITS
         level += 1

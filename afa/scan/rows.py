@@ -1,16 +1,19 @@
 """The rows of a key, and what becomes of all attempts by each.
 
 Each row begins an attempt. An attempt is an ordered list of threads, (state, register), the preferred one first; all attempts with
-equal lists are one *class*: what becomes of one becomes of all. What a row makes of a class is a *link*.
+equal lists are one *class*: what becomes of one becomes of all. What a row makes of a class is a *link*. Who is in a class is said
+nowhere, so that a late row leaves the classes behind it as they are, though other attempts are in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from afa.interpreted.state import Entry
 from afa.model.arc import Arc
+from afa.model.choice import Choice
 from afa.model.transitions import Transitions
 
 Threads = tuple[tuple[str, Any], ...]
@@ -22,8 +25,8 @@ class Link(NamedTuple):
     """What a row makes of a class."""
 
     to: Threads | None  # None: no thread goes on
-    took: tuple[tuple[int, str], ...]  # of each thread in ``to``, the thread that it comes from, and the arc
-    accept: tuple[int, str] | None  # the thread that ends a match here, and the arc
+    took: tuple[tuple[int, int], ...]  # of each thread in ``to``, the thread that it comes from, and the place that took the row
+    accept: tuple[int, int] | None  # the thread that ends a match here, and the place
 
 
 class Row(Entry):
@@ -36,27 +39,33 @@ class Row(Entry):
         self.links: dict[Threads, Link] = {}
 
     @property
-    def event(self) -> tuple[Any, int] | None:
-        """The payload and the RE of its event; None: there are several, which is refused where it stays so."""
-        return next(iter(self.events)) if len(self.events) == 1 else None
+    def payload(self) -> Any:
+        """The payload of its event; None: there are several, which is refused where it stays so."""
+        return next(iter(self.events))[0] if len(self.events) == 1 else None
+
+    @property
+    def re(self) -> int:
+        """The smallest RE of its events."""
+        return min(re for _, re in self.events)
 
 
 class Ordered:
-    """The arcs of each state in order of rank, of a table; those without a rank are never taken."""
+    """The arcs of each state of the table in force, in order of preference."""
 
-    def __init__(self, transitions: Transitions, rank: Any) -> None:
-        self._transitions, self._rank = transitions, rank
+    def __init__(self, transitions: Transitions, choice: Choice) -> None:
+        self._transitions, self._choice = transitions, choice
         self._table: Any = None
-        self._arcs: dict[str, list[tuple[str, Arc, int, int]]] = {}
+        self._arcs: dict[str, list[tuple[int, int, Arc, int, int]]] = {}
 
-    def of(self, state: str) -> Sequence[tuple[str, Arc, int, int]]:
-        """Return the arcs of a state, each with its name and its lifetime."""
+    def of(self, state: str) -> Sequence[tuple[int, int, Arc, int, int]]:
+        """Return the arcs of a state: rank, place, the arc, its lifetime."""
         if self._table is not self._transitions.table:
             self._table, self._arcs = self._transitions.table, {}
         found = self._arcs.get(state)
         if found is None:
-            named = [(str(arc.name), arc, begin, end) for arc, begin, end in self._table.consuming.get(state, ())]
-            found = sorted((each for each in named if each[0] in self._rank), key=lambda each: self._rank[each[0]])
+            arcs = [(self._choice.of(arc), arc, begin, end) for arc, begin, end in self._table.consuming.get(state, ())]
+            found = [(ranked.rank, ranked.place, arc, begin, end) for ranked, arc, begin, end in arcs if ranked is not None]
+            found.sort(key=itemgetter(0, 1))
             self._arcs[state] = found
         return found
 
@@ -70,18 +79,18 @@ def derive(row: Row, before: Iterable[Threads], transitions: Transitions, ordere
 
 def _link(threads: Threads, row: Row, transitions: Transitions, ordered: Ordered) -> Link:
     """Let all threads of an attempt take a row, in order. What ends a match cuts off what is preferred less."""
-    found: dict[tuple[str, Any], tuple[int, str]] = {}
-    if row.event is None:
+    found: dict[tuple[str, Any], tuple[int, int]] = {}
+    if row.payload is None:
         return Link(None, (), None)
-    payload, final = row.event[0], transitions.automaton.final
+    payload, final = row.payload, transitions.automaton.final
     for i, (state, register) in enumerate(threads):
-        for name, arc, begin, end in ordered.of(state):
+        for _, place, arc, begin, end in ordered.of(state):
             if not begin <= row.le < end:
                 continue
             after = transitions.consume(arc, payload, register, row.le)
             if after is None:
                 continue
             if arc.dst in final:
-                return Link(tuple(found) or None, tuple(found.values()), (i, name))
-            found.setdefault((arc.dst, after), (i, name))
+                return Link(tuple(found) or None, tuple(found.values()), (i, place))
+            found.setdefault((arc.dst, after), (i, place))
     return Link(tuple(found) or None, tuple(found.values()), None)

@@ -1,12 +1,14 @@
-"""The scan over the rows of one key: what is shown, and what a change of a row changes in it.
+"""The scan over the rows of one key: what is shown, and what a change of rows changes in it.
 
 A scan tries the rows one by one: where the attempt that begins with a row ends a match, that is shown, and the scan goes on where
-AFTER MATCH SKIP says; else with the next row. So the starts of what is shown are an orbit: from a row to where the scan lands. A
-change of a row changes the matches of some starts; from each of these that is in the orbit both orbits, as it was and as it is, are
-followed until they meet.
+AFTER MATCH SKIP says; else with the next row. So the starts of what is shown are an *orbit*: from a row to where the scan lands.
 
-A row has the attempts of all rows before it, by their classes; a change derives them anew from its place, and stops where the
-classes behind a row are those there were: who is in which is in the links before it alone.
+    change of rows    their links derived anew, and those of the rows behind, until the classes behind a row are what they were
+    what it changes   the matches of some starts; from each of these that is in the orbit both orbits, as it was and as it is, are
+                      followed until they meet
+
+A match takes only rows within the lifetimes of all its rows: under WITHIN, those before start + window. The links do not know
+that: the match of an attempt is its last end before its bound, and where there is none, the fold that named it is asked further.
 """
 
 from __future__ import annotations
@@ -14,33 +16,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sortedcontainers import SortedDict
+from sortedcontainers import SortedDict, SortedSet
 
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.state import Entry, State
-from afa.journal import Journal
+from afa.journal import Journal, forget_places
+from afa.model.choice import FIRST, NEXT, PAST, Choice
 from afa.model.transitions import Transitions
-from afa.scan.choice import FIRST, NEXT, PAST, Choice
-from afa.scan.folds import NEVER, Folds, Reach, step
+from afa.scan.folds import NEVER, Folds, Reach, first_match, step, still_alive
 from afa.scan.rows import NEW, Ordered, Row, Threads, derive
 from punctuation.progress import Progress
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
+
+Shown = tuple[int, int, Any]
+"""LE, RE and record of what a match shows."""
 
 
 class ScanMatch(NamedTuple):
-    """A match: the places of its rows, the arc by which each was taken, its lifetime, and what it shows."""
+    """A match: the places of its rows, the places of the pattern that took them, what it shows."""
 
-    places: tuple[Any, ...]
-    arcs: tuple[str, ...]
-    le: int
+    rows: tuple[Any, ...]
+    took: tuple[int, ...]
     re: int
-    values: Any
+    shown: tuple[Shown, ...]
+
+
+class Span(NamedTuple):
+    """Rows side by side that a call has changed, or derived anew."""
+
+    first: Any
+    last: Any
+    touched: frozenset[Threads]  # the classes before the first one by which a match ended there or behind
 
 
 class ScanState(State):
     """The rows of one key, folds over them, and the matches that are shown, by the places of their first rows."""
 
-    __slots__ = ("behind", "folds", "shown")
+    __slots__ = ("behind", "final", "folds", "gone", "shown", "spans")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         super().__init__(key, journal, ordered)
@@ -49,10 +61,21 @@ class ScanState(State):
         self.mend()
 
     def mend(self) -> None:
-        """Make the folds anew, which no journal undoes."""
+        """Make anew what no journal undoes."""
+        forget_places(self.shown)
+        self.spans: list[Span] = []  # of this call, in order
+        self.gone: SortedSet = SortedSet()  # rows that were there before it
+        self.final: list[ScanMatch] = []  # that it has made final
         self.folds = Folds(self.index, self.behind)
         for place in self.index:
             self.folds.add(place)
+
+    def sizes(self, final: int, shown: Any = None) -> tuple[int, ...]:
+        events, _, runs, _, pending, ties, steps, copies, _ = super().sizes(final, shown)
+        threads = {row.key: sum(map(len, row.nodes)) for row in self.index.values()}  # type: ignore[arg-type]
+        kept = sum(n for row, n in zip(self.index.values(), threads.values()) if row.le < final)
+        matches = sum(map(len, self.matches.values()))
+        return events, sum(threads.values()), runs, matches, pending, ties, steps, copies, kept
 
 
 class Scan(Algorithm):
@@ -62,9 +85,9 @@ class Scan(Algorithm):
 
     def __init__(self, transitions: Transitions, progress: Progress, choice: Choice) -> None:
         super().__init__(transitions, progress)
-        self.choice, self.ordered = choice, Ordered(transitions, choice.rank)
+        self.choice, self.ordered = choice, Ordered(transitions, choice)
 
-    # -- changes ---------------------------------------------------------------------------------------------------------------
+    # -- changes of rows, in order -----------------------------------------------------------------------------------------------
 
     def change_step(self, s: Any, key: Any, le: int, diffs: Mapping[tuple[Any, int], int]) -> None:
         """Let a row come or go."""
@@ -73,38 +96,54 @@ class Scan(Algorithm):
         for event, diff in diffs.items():
             events[event] = events.get(event, 0) + diff
         events = {event: copies for event, copies in events.items() if copies}
-        before = self._before(s, key)
-        touched = self._matching(s, before, key)
+        if y is not None and y.events.keys() == events.keys():
+            s.keep(y).events = events
+            return
+        self._begin_span(s, key)
         if y is None:
             y = Row(key, le, s.journal.serial)
             y.events = events
             s.journal.put(s.index, key, y)
             s.folds.add(key)
-        else:
-            same = y.events.keys() == events.keys()
+        elif events:
             s.keep(y).events = events
-            if same:
-                return
-        if events:
-            last = self._derive(s, key, 1)
         else:
             s.journal.drop(s.index, key)
             s.folds.drop(key)
-            last = self._derive(s, key, 0)
-        self._follow(s, key, last, touched | self._matching(s, before, key), None if events else key)
+            s.gone.add(key)
+        self._end_span(s, key, self._derive(s, key, 1 if events else 0))
 
     def leave_arcs(self, s: Any, le: int, re: int) -> None:
-        """Nothing: what is shown is told by `enter_arcs`."""
+        """Note what matches before arcs change in ``[le, re)``."""
+        places = s.index.irange(s.place(le), s.place(re), inclusive=(True, False))
+        for place in places:
+            self._begin_span(s, place)
+            break
 
     def enter_arcs(self, s: Any, le: int, re: int) -> None:
         """After arcs have changed in ``[le, re)``: derive the rows there anew, then what follows."""
         places = list(s.index.irange(s.place(le), s.place(re), inclusive=(True, False)))
         if places:
-            last = self._derive(s, places[0], len(places))
-            self._follow(s, places[0], last, frozenset(self._before(s, places[0])), None)
+            self._end_span(s, places[0], self._derive(s, places[0], len(places)))
+            self.end_steps(s)
 
-    def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
-        """Nothing: SQL has no time-outs."""
+    def end_steps(self, s: Any) -> None:
+        """Find what the changes of a call change in what is shown."""
+        super().end_steps(s)
+        orbits = Orbits(self, s)
+        for span in s.spans:
+            now = self._matching(s, self._before(s, span.first), span.first)
+            orbits.follow(span._replace(touched=span.touched | now))
+        orbits.tell()
+        s.spans.clear()
+        s.gone.clear()
+
+    def _begin_span(self, s: Any, place: Any) -> None:
+        if not s.spans or s.spans[-1].last < place:
+            s.spans.append(Span(place, place, self._matching(s, self._before(s, place), place)))
+
+    def _end_span(self, s: Any, place: Any, last: Any) -> None:
+        s.spans[-1] = s.spans[-1]._replace(last=max(s.spans[-1].last, place, last))
 
     def _before(self, s: Any, place: Any) -> Iterable[Threads]:
         """Return the classes that there are before a place."""
@@ -113,7 +152,7 @@ class Scan(Algorithm):
 
     def _matching(self, s: Any, classes: Iterable[Threads], place: Any) -> frozenset[Threads]:
         """Return those of the classes before a place by which a match ends from there on."""
-        return frozenset(c for c in classes if any(reach.last for reach in self._along(s, Reach(c, None), place, s.behind)))
+        return frozenset(c for c in classes if any(reach.last is not None for reach in self._along(s, Reach(c, None), place, s.behind)))
 
     def _along(self, s: Any, reach: Reach, begin: Any, end: Any) -> Iterator[Reach]:
         for fold in s.folds.over(begin, end):
@@ -137,140 +176,180 @@ class Scan(Algorithm):
                 break
         return last
 
-    # -- questions -------------------------------------------------------------------------------------------------------------
+    def within(self, s: State, y: Entry, found: Mapping[Any, Any]) -> None:
+        """Refuse more threads than the budget allows; where that may change yet, note it."""
+        threads: Any = [thread for threads in y.nodes for thread in threads]  # type: ignore[attr-defined]
+        super().within(s, y, [_Thread(state) for state, _ in threads])  # type: ignore[arg-type]
 
-    def _bound(self, s: Any, start: Any) -> Any:
-        """Return the place before which the match of a start must end."""
-        if self.choice.window is not None:
-            return s.place(s.index[start].le + self.choice.window)
-        until = FOREVER
-        for place in s.index.irange(start):
-            row = s.index[place]
-            if row.le >= until:
-                return place
-            until = min([until, *(re for _, re in row.events)])
-        return s.behind
+    def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
+        """Nothing: SQL has no time-outs."""
+
+    # -- questions -------------------------------------------------------------------------------------------------------------
 
     def match_of(self, s: Any, start: Any) -> ScanMatch | None:
         """Return the match of the attempt that begins with a row; None: it ends none."""
         link = s.index[start].links[NEW]
         reach = Reach(link.to, start if link.accept else None)
-        for reach in self._along(s, reach, s.folds.behind(start), self._bound(s, start)):
+        for reach in self._along(s, reach, s.folds.behind(start), s.folds.bound(start)):
             pass
         return None if reach.last is None else self._read(s, start, reach.last)
 
     def _read(self, s: Any, start: Any, end: Any) -> ScanMatch:
-        """Read back by which arc each row of a match was taken."""
+        """Read back which place of the pattern took each row of a match."""
         rows = [s.index[place] for place in s.index.irange(start, end)]
         path, source = [], NEW
         for row in rows:
             path.append(row.links[source])
             source = path[-1].to or NEW
         assert path[-1].accept is not None
-        thread, name = path[-1].accept
-        names = [name]
+        thread, place = path[-1].accept
+        took = [place]
         for link in reversed(path[:-1]):
-            thread, name = link.took[thread]
-            names.append(name)
-        names.reverse()
-        window, payloads = self.choice.window, [row.event[0] for row in rows]
-        re = min(row.event[1] for row in rows) if window is None else rows[0].le + window
-        shown = self.choice.values([self.choice.component[name] for name in names], payloads)
-        return ScanMatch(tuple(row.key for row in rows), tuple(names), rows[-1].le, re, shown)
+            thread, place = link.took[thread]
+            took.append(place)
+        took.reverse()
+        window = self.choice.window
+        re = min(row.re for row in rows) if window is None else rows[0].le + window
+        shown = self.choice.shown(took, [row.payload for row in rows])
+        return ScanMatch(tuple(row.key for row in rows), tuple(took), re, tuple((rows[i].le, re, record) for i, record in shown))
 
-    def _next_match(self, s: Any, place: Any) -> Any:
-        """Return the first start from a place on that ends a match."""
-        while True:
-            matched, unmatched = s.behind, dict[Threads, Any]()
+    def next_match(self, s: Any, place: Any) -> Any:
+        """Return the first start from a place on that ends a match; behind all: there is none."""
+        while place < s.behind:
+            matched, unmatched = None, dict[Threads, Any]()
             for fold in s.folds.over(place, s.behind):
-                still = dict(fold.unmatched)
-                matched = min(matched, s.behind if fold.matched is None else fold.matched)
-                for source, start in unmatched.items():
-                    to, last = fold.links[source]
-                    if last is not None:
-                        matched = min(matched, start)
-                    elif to is not None:
-                        still[to] = min(start, still.get(to, start))
-                unmatched = still
-            if matched == s.behind or self.match_of(s, matched) is not None:  # it may end too late
+                matched, unmatched = first_match(matched, unmatched, fold)
+            if matched is None:
+                return s.behind
+            if self.match_of(s, matched) is not None:  # it may end too late
                 return matched
             place = s.folds.behind(matched)
+        return s.behind
 
-    def _next_touched(self, s: Any, begin: Any, end: Any, classes: frozenset[Threads]) -> Any:
+    def next_in(self, s: Any, begin: Any, end: Any, classes: frozenset[Threads]) -> Any:
         """Return the first start in ``[begin, end)`` that is in one of these classes before ``end``; behind all: there is none."""
         alive = dict[Threads, Any]()
         for fold in s.folds.over(begin, end) if classes else ():
-            still = dict(fold.alive)
-            for source, start in alive.items():
-                to = fold.links[source].to
-                if to is not None:
-                    still[to] = min(start, still.get(to, start))
-            alive = still
+            alive = still_alive(alive, fold)
         return min((start for c, start in alive.items() if c in classes), default=s.behind)
 
-    # -- the orbit -------------------------------------------------------------------------------------------------------------
+    # -- what is final -----------------------------------------------------------------------------------------------------------
 
-    def _follow(self, s: Any, place: Any, last: Any, touched: frozenset[Threads], gone: Any) -> None:
-        """Count the matches that go and come, when the rows from a place to ``last`` have links anew; ``gone``: that row has gone."""
-        shown, orbits = s.shown, _Orbits(self, s, gone)
-        at = s.place(-NEVER)
-        while True:
-            start = self._next_touched(s, at, place, touched) if at < place else s.behind
-            if start == s.behind:
-                start = max(at, place)
-            if start > last:
-                break
-            i = shown.bisect_left(start) - 1
-            if i >= 0 and shown.peekitem(i)[0] >= at:
-                landing = orbits.landing(shown.peekitem(i)[1])
-                if landing > start:  # the scan jumps over it
-                    at = landing
-                    continue
-            at = orbits.meet(start)
-        for match in orbits.gone:
-            s.touch(match.le, match.re, match.values, -1)
-        for match in orbits.come:
-            s.journal.put(shown, match.places[0], match)
-            s.touch(match.le, match.re, match.values, 1)
+    def final(self, s: State) -> int:
+        """Return what matches are dropped: none by their LE; `forget` drops them by where they begin."""
+        return BEGINNING
+
+    def resumes(self, s: Any, t: int) -> Any:
+        """Return the place from which on rows are held, where nothing changes before ``t``: from there the scan goes on.
+
+        That is the first start that may change yet, or where the last match before it lands, if this is later.
+        """
+        here = s.place(t)
+        classes = frozenset(self._before(s, here))
+        start = self.next_in(s, s.place(-NEVER), here, classes)
+        while start < here and min(fold.until for fold in s.folds.over(start, here)) <= t:
+            start = self.next_in(s, s.folds.behind(start), here, classes)
+        start = min(start, s.folds.behind(here, here=True))
+        i = s.shown.bisect_left(start)
+        resumes = max(start, Orbits(self, s).landing(s.shown.peekitem(i - 1)[1])) if i else start
+        further = next(s.shown.irange(resumes), s.behind)
+        for start in () if self.choice.skip == PAST else s.shown.irange(None, resumes, inclusive=(True, False)):
+            if s.shown[start].rows[-1] >= further:  # it may show what one that may change shows, too
+                return start
+        return resumes
+
+    def forget(self, s: Any, t: int) -> None:
+        """Drop what follows from nothing that may change."""
+        resumes = self.resumes(s, t)
+        for start in list(s.shown.irange(None, resumes, inclusive=(True, False))):
+            s.final.append(s.shown[start])
+            s.journal.drop(s.shown, start)
+        for place in list(s.index.irange(None, resumes, inclusive=(True, False))):
+            s.journal.drop(s.index, place)
+            s.folds.drop(place)
+        if s.index:
+            self._derive(s, s.index.peekitem(0)[0], 0)
+
+    def shrinks(self, s: Any) -> int:
+        """Return a lower bound of the promises at which a key holds less."""
+        first: Row = s.index.peekitem(0)[1]
+        alive = first.links[NEW].to is not None and self.next_in(s, first.key, s.behind, frozenset(self._before(s, s.behind))) == first.key
+        return min(fold.until for fold in s.folds.over(first.key, s.behind)) if alive else first.le + 1
 
 
-class _Orbits:
-    """Both orbits of a change, as it was and as it is. A row that has just gone is one at which no match begins or ends."""
+class _Thread(NamedTuple):
+    """What is counted of a thread."""
 
-    def __init__(self, scan: Scan, s: Any, row: Any) -> None:
-        self._scan, self._s, self._row = scan, s, row
-        self.gone: list[ScanMatch] = []
-        self.come: list[ScanMatch] = []
+    state: str
+
+
+class Orbits:
+    """Both orbits of a call, as it was and as it is. A row that has gone is one at which no match begins or ends."""
+
+    def __init__(self, scan: Scan, s: Any) -> None:
+        self._scan, self._s = scan, s
+        self._at = s.place(-NEVER)  # up to here both have been followed
+        self._gone: list[ScanMatch] = []
+        self._come: list[ScanMatch] = []
+
+    def tell(self) -> None:
+        """Count what goes and comes."""
+        s = self._s
+        for match in self._gone:
+            for le, re, record in match.shown:
+                s.touch(le, re, record, -1)
+        for match in self._come:
+            s.journal.put(s.shown, match.rows[0], match)
+            for le, re, record in match.shown:
+                s.touch(le, re, record, 1)
 
     def _from(self, place: Any, here: bool = False) -> Any:
         """Return the first row behind a place, or at it."""
-        found, row = self._s.folds.behind(place, here=here), self._row
-        return row if row is not None and (place <= row if here else place < row) and row < found else found
+        gone = self._s.gone
+        i = gone.bisect_left(place) if here else gone.bisect_right(place)
+        found = self._s.folds.behind(place, here=here)
+        return min(found, gone[i]) if i < len(gone) else found
 
     def landing(self, match: ScanMatch) -> Any:
         """Return where a scan goes on behind a match."""
-        choice = self._scan.choice
-        start, end = match.places[0], match.places[-1]
-        if choice.mode == PAST:
-            return self._from(end)
-        if choice.mode == NEXT:
+        choice, start = self._scan.choice, match.rows[0]
+        if choice.skip == PAST:
+            return self._from(match.rows[-1])
+        if choice.skip == NEXT:
             return self._from(start)
-        found = [place for place, name in zip(match.places, match.arcs) if choice.component[name] in choice.to]
-        place = (found[0] if choice.mode == FIRST else found[-1]) if found else start
-        return self._from(place, here=True) if place > start else self._from(start)
+        found = [row for row, place in zip(match.rows, match.took) if choice.components[place] in choice.to]
+        row = (found[0] if choice.skip == FIRST else found[-1]) if found else start
+        return self._from(row, here=True) if row > start else self._from(start)
 
-    def meet(self, start: Any) -> Any:
+    def follow(self, span: Span) -> None:
+        """Follow both orbits from each start whose match may have changed, until they meet."""
+        s, shown = self._s, self._s.shown
+        while True:
+            start = self._scan.next_in(s, self._at, span.first, span.touched) if self._at < span.first else s.behind
+            if start == s.behind:
+                start = self._from(max(self._at, span.first), here=True)
+            if start > span.last:
+                break
+            i = shown.bisect_left(start) - 1
+            if i >= 0 and shown.peekitem(i)[0] >= self._at:
+                landing = self.landing(shown.peekitem(i)[1])
+                if landing > start:  # the scan jumps over it
+                    self._at = landing
+                    continue
+            self._at = self._meet(start)
+
+    def _meet(self, start: Any) -> Any:
         """Follow both orbits from a start in both of them until they meet. Returns where."""
-        shown = self._s.shown
+        shown, behind = self._s.shown, self._s.behind
         was, now = self._was(start), self._now(start)
         while was != now:
             i = shown.bisect_left(was)
-            before = shown.peekitem(i)[0] if i < len(shown) else self._s.behind
-            behind = self._scan._next_match(self._s, now) if now < self._s.behind else now
-            if max(was, now) <= min(before, behind):
+            before = shown.peekitem(i)[0] if i < len(shown) else behind
+            after = self._scan.next_match(self._s, now) if now < behind else now
+            if max(was, now) <= min(before, after):
                 break
-            if behind < was and behind <= before:
-                now = self._now(behind)
+            if after < was and after <= before:
+                now = self._now(after)
             else:
                 was = self._was(before)
         return max(was, now)
@@ -280,12 +359,12 @@ class _Orbits:
         if match is None:
             return self._from(start)
         self._s.journal.drop(self._s.shown, start)
-        self.gone.append(match)
+        self._gone.append(match)
         return self.landing(match)
 
     def _now(self, start: Any) -> Any:
         match = self._scan.match_of(self._s, start) if start in self._s.index else None
         if match is None:
             return self._from(start)
-        self.come.append(match)
+        self._come.append(match)
         return self.landing(match)

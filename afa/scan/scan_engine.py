@@ -1,72 +1,201 @@
-"""The engine of queries of which AFTER MATCH SKIP chooses: a scan over the rows of each key, interpreted."""
+"""The engine of automata that choose: a scan over the rows of each key, interpreted."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
-from afa.engine import Ends, Living, Setup
+from afa.conditions.promised import PromisesByKey
+from afa.engine import Ends, Living, Picks, Setup, SoughtMatch, Step, Ways
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.interpreted_engine import InterpretedEngine
 from afa.interpreted.state import State
-from afa.scan.choice import Choice
-from afa.scan.scan import Scan, ScanState
+from afa.scan.rows import derive
+from afa.scan.scan import Orbits, Scan, ScanMatch, ScanState
 from afa.state.states import States
+from punctuation.time import FOREVER
 
 
 class ScanEngine(InterpretedEngine):
-    """One `ScanState` a key: all that it holds follows from its rows and the arcs."""
+    """One `ScanState` a key. All that it holds follows from its rows and the arcs, so that a snapshot is the rows."""
 
-    def __init__(self, setup: Setup, choice: Choice) -> None:
+    _algorithm: Scan
+
+    def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._algorithm = Scan(self._transitions, setup.progress, choice)
+        assert setup.automaton.choice is not None
+        self._choice = setup.automaton.choice
+        self._algorithm = Scan(self._transitions, setup.progress, self._choice)
 
     def _made(self, key: Hashable) -> State:
         return ScanState(key, self._journal, self._sequence is not None)
 
-    def _changes(self, s: State) -> Iterator[Change]:
-        for (le, re, values), old in s.delta.items():
-            now = s.count(le, re, values)
+    def _changes(self, s: Any) -> Iterator[Change]:
+        for (le, re, record), old in s.delta.items():
+            now = s.count(le, re, record)
             if (now > 0) != (old > 0):
-                yield Change(values, le, re, 1 if now else -1, s.key)
+                yield Change(record, le, re, 1 if now else -1, s.key)
+        for match in s.final:
+            for shown in match.shown:
+                s.touch(*shown, -1)
+        s.final.clear()
 
-    def clean(self) -> None:
-        for key in self._cleanings.due(self._progress.floor):
-            self._restless[key] = None
-        for s in [self.state(key) for key in self._restless if key in self.states]:
-            self._algorithm.forget(s, self._progress.floor)
+    def _clean(self, s: State) -> None:
+        self._on(s)
+        self._algorithm.forget(s, self._progress.floor)
 
-    def _due_of(self, s: State) -> tuple[int | None, int | None]:
-        says = [le + 1 for _, le, _ in s.pending]
-        shrinks = [s.matches.peekitem(0)[0] + 1] if s.matches else []
-        if s.index:
-            shrinks.append(self._algorithm.shrinks(s))
-        return min(says, default=None), min(shrinks, default=None)
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
+        """Drop nothing: what lies before a promise of some events only is held."""
+
+    def _deadlines_of(self, s: State) -> tuple[int | None, int | None]:
+        shrinks = self._algorithm.shrinks(s) if s.index else None
+        return min((le + 1 for _, le, _ in s.pending), default=None), shrinks
 
     def rollback(self) -> None:
-        touched = [*self._touched.values(), *self._due]
+        touched: list[Any] = [*self._touched.values(), *self._due]
         super().rollback()
         for s in touched:
             s.mend()
 
+    # -- what is held --------------------------------------------------------------------------------------------------------------
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        s = self.states.get(key)
+        if s is None:
+            return []
+        first = max(s.index.bisect_left(s.place(low)) - 1, 0)
+        rows = s.index.values()[first : s.index.bisect_left(s.place(high + 1)) + 1]
+        return [Step(row.key, row.le, True, dict(row.events), []) for row in rows]
+
+    def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
+        found = self._found(key, sought)
+        if not found:
+            return None
+        s: Any = self.states[key]
+        rows = {place: i for i, place in enumerate(sorted({place for match in found for place in match.rows}))}
+        held = [s.index[place] for place in rows]
+        groups: list[list[int]] = [[], [], [], []]
+        edges: list[tuple[int, int]] = []
+        ends: list[list[int]] = [[], []]
+        number = 1
+        for match in found:
+            for i, (place, took) in enumerate(zip(match.rows, match.took)):
+                number += 1
+                edges.append((len(edges), number - 1 if i else 0))
+                for column, value in zip(groups, (rows[place], number, rows[place], took)):
+                    column.append(value)
+            ends[0].append(rows[match.rows[-1]])
+            ends[1].append(number)
+        by_step = np.argsort(groups[0], kind="stable")
+        place_of = np.empty_like(by_step)
+        place_of[by_step] = np.arange(len(by_step))
+        return Ways(
+            [row.le for row in held],
+            [np.array(column)[by_step].tolist() for column in groups],
+            np.array([(place_of[i], before) for i, before in edges])[by_step].T,
+            ends,
+            [(tuple(row.payload), row.re) for row in held],
+            type(held[0].payload),
+            self._choice.components,
+            number + 1,
+            max(match.re for match in found),
+        )
+
+    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
+        found = [self._found(key, sought) for sought in soughts]
+        places = dict.fromkeys(place for matches in found for match in matches for place in match.rows)
+        numbers = {place: i for i, place in enumerate(places)}
+        index: Any = self.states[key].index if places else {}
+        told: list[list[tuple[str, int]] | None] = []
+        for matches in found:
+            picks = {
+                (place, self._choice.components[took]): numbers[place] for match in matches for place, took in zip(match.rows, match.took)
+            }
+            told.append([(name, i) for (_, name), i in sorted(picks.items())] if matches else None)
+        return Picks(told, [(index[place].payload, index[place].le, index[place].re) for place in places])
+
+    def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]]:
+        s = self.states.get(key)
+        les = () if s is None else s.matches.irange(low)
+        return [(record, le, re) for le in les for record, re in s.matches[le]]  # type: ignore[union-attr]
+
     def living(self, t: int) -> Living:
-        raise NotImplementedError
+        begun, rows = FOREVER, 0
+        for s in self.states.values():
+            place: Any = self._algorithm.resumes(s, t)
+            if place in s.index:
+                begun, rows = min(begun, s.index[place].le), rows + 1
+        return Living(begun, rows, len(self.states))
 
     def by_state(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for s in self.states.values():
             for row in s.index.values():
-                for state, _ in (thread for threads in row.nodes for thread in threads):
+                for state, _ in (thread for threads in row.nodes for thread in threads):  # type: ignore[attr-defined]
                     found[state] = found.get(state, 0) + 1
         return found
 
     def ends(self) -> Ends:
         return Ends()
 
+    def _found(self, key: Hashable, sought: SoughtMatch) -> list[ScanMatch]:
+        """Return the matches that show what is sought."""
+        s: Any = self.states.get(key)
+        there = [] if s is None else s.shown.values()
+        return [
+            match
+            for match in there
+            if any(
+                le == sought.le and sought.re in (None, re) and tuple(record) in sought.payloads for le, re, record in match.shown
+            )
+        ]
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------------------
+
     def load(self, states: States) -> None:
-        for key, _, changes, _ in saved.load(self.automaton, states):
+        for key, cover, changes, pruned in saved.load(self.automaton, states):
+            if cover is not None or pruned is not None:
+                raise ValueError("expected rows of a scan but got partial matches")
             self.apply(key, [Change(payload, le, re, n, key) for payload, le, re, n in changes])
-        for s in self._touched.values():
-            s.delta.clear()
+            s = self.states.get(key)
+            if s is not None:
+                self._clean(s)
+                list(self._changes(s))
+                s.delta.clear()
+            self._saved.add(key)
+            self._changed.pop(key, None)
+        self.check_ties()
         self._touched.clear()
+
+    def _check(self, s: Any) -> None:
+        """Assert that all follows from the rows."""
+        self._on(s)
+        fresh: Any = self._made(s.key)
+        before: Any = ()
+        for place, row in s.index.items():
+            links, nodes = row.links, row.nodes
+            derive(row, before, self._transitions, self._algorithm.ordered)
+            assert (links, nodes) == (row.links, row.nodes), f"links at {place}"
+            before = row.nodes
+            fresh.index[place] = row
+            fresh.folds.add(place)
+        for level, known in enumerate(s.folds._known):
+            assert all(fresh.folds._fold(level, head) == fold for head, fold in known.items()), f"folds of level {level}"
+        at, seen = fresh.folds.behind(fresh.place(-(1 << 65))), {}
+        while at < s.behind:
+            match = self._algorithm.match_of(fresh, at)
+            if match is not None:
+                seen[at] = match
+            at = fresh.folds.behind(at) if match is None else Orbits(self._algorithm, fresh).landing(match)
+        assert seen == dict(s.shown), f"shown: {seen} against {dict(s.shown)}"
+        counts: dict[Any, int] = {}
+        for match in seen.values():
+            for shown in match.shown:
+                counts[shown] = counts.get(shown, 0) + 1
+        held = {(le, re, record): n for le, bucket in s.matches.items() for (record, re), n in bucket.items()}
+        assert counts == held, f"matches: {counts} against {held}"
+        assert not s.delta, "a difference was left behind"
+        assert all(count > 0 for count in s.pending.values()), "pending counts"

@@ -79,8 +79,12 @@ def check_states(
     sequence: str | None,
     gapless: bool = False,
     longest: bool = False,
+    scans: bool = False,
 ) -> None:
-    """Check the states of keys that were saved with these marks, for an operator with these options and present promise."""
+    """Check the states of keys that were saved with these marks, for an operator with these options and present promise.
+
+    ``scans``: all is derived from rows, of which some are held that are final.
+    """
     heads, rows, changes = states.heads, states.rows, states.changes
     known = states.keys
     wanted("keys" if keyed else "no key", not known.has_none if keyed else len(known) == 0 or known == [None], list(known[:7]))
@@ -89,6 +93,9 @@ def check_states(
     for part in states.pruned:
         bound[part.key] = max(part.promised, states.final)
     covered = states.covered
+    if scans:
+        wanted("no partial matches", not (covered.any() or len(states.pruned) or states.rows.size), "some")
+        bound[:] = BEGINNING
     wanted("fewer partial matches in a list", (heads[ROWS] <= MOST).all())
     wanted("a cover before what is final", (heads[COVER, covered] < bound[covered]).all())
     of_row, of_change = states.key_places(ROWS), states.key_places(CHANGES)

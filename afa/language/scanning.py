@@ -1,0 +1,68 @@
+"""AFTER MATCH SKIP of a query: in which order a scan tries the arcs of its automaton, and what the matches that it shows hold.
+
+    the automaton    its register holds what conditions read, and nothing that is shown
+    the measures     an automaton of the same pattern that takes any row, and whose register holds what is shown
+
+A partial match rests in the state of the component that took the last row. Of the arcs on from there the one that continues comes
+before the one that ends the match by the same row; behind an end nothing is tried, so that those arcs have no rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from afa.language.lowering import Lowered
+from afa.language.pattern import Tree
+from afa.language.preference import END, Preference
+from afa.language.rows_asked import rows_shown
+from afa.language.steps import StateStep
+from afa.model.automaton import changed
+from afa.model.choice import NEXT, PAST, Choice, Ranked, Way
+
+
+def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
+    """Lower a tree with AFTER MATCH SKIP to an automaton that chooses."""
+    bare = replace(tree, skip=None, rows=None)
+    lowered, measures = Lowered(bare, taken, shows=False), Lowered(bare, asks=False)
+    ranks = Ranks(lowered)
+    said, to = str(tree.skip), frozenset[str]()
+    if said not in (PAST, NEXT):
+        said, name = said.rsplit(" ", 1)
+        to = lowered.reader.groups[name]
+    choice = Choice(
+        said,
+        to,
+        tree.window,
+        ranks.ways(),
+        tuple(component.name for component in lowered.positions.components),
+        measures.automaton,
+        {(measures.names[step.src], step.to, step.dst is None): arc for step, arc in measures.arc_of.items()},
+        None if tree.rows is None else rows_shown(tree, measures),
+    )
+    lowered.automaton = changed(lowered.automaton, shown=None, choice=choice)
+    return lowered
+
+
+class Ranks:
+    """The order of preference of the arcs of a lowered pattern."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._preference, self._arcs = Preference(lowered.tree.pattern), lowered.arc_of
+
+    def ways(self) -> dict[Way, Ranked]:
+        """Return the rank of each arc. Of several places where the same is asked the preferred one counts."""
+        found: dict[Way, Ranked] = {}
+        for step, arc in self._arcs.items():
+            rank = self._rank(step)
+            if rank is not None:
+                way = arc.src, arc.dst, str(arc.select)
+                found[way] = min(Ranked(rank, step.to), found.get(way, Ranked(rank, step.to)))
+        return found
+
+    def _rank(self, step: StateStep) -> int | None:
+        src, on = step.src.position, self._preference.ways(step.to)
+        ways = [way for way in self._preference.ways(src) if src >= 0 or way != END]  # no match is empty
+        ways = ways[: ways.index(END)] if END in ways else ways
+        ends = END in on if step.dst is None else on[0] != END
+        return 2 * ways.index(step.to) + (step.dst is None) if step.to in ways and ends else None

@@ -1,0 +1,92 @@
+"""Which matches of an automaton are shown: AFTER MATCH SKIP of SQL, over arcs that have an order of preference.
+
+    rows of a key   1  2  3  4  5  6        each begins an attempt, a scan with backtracking tries them from the left
+    shown           [1     3]  [4  5]       and behind a match goes on where AFTER MATCH SKIP says
+
+An attempt takes the arcs of a state in order; behind one that ends a match, none is tried. So the match of an attempt is its last
+end. Source: ISO/IEC 19075-5, AFTER MATCH SKIP and the order of preference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from afa.schema import Schema
+
+if TYPE_CHECKING:
+    from afa.model.arc import Arc
+    from afa.model.automaton import Automaton
+
+PAST, NEXT, FIRST, LAST = "past last row", "to next row", "to first", "to last"
+Way = tuple[str, str, str]
+"""The states of an arc, and the component for which it takes a row."""
+
+
+class Ranked(NamedTuple):
+    """An arc among those of its state."""
+
+    rank: int  # the smaller one is tried first
+    place: int  # of the pattern, from left to right: where its component stands
+
+
+class Rows(NamedTuple):
+    """ALL ROWS PER MATCH."""
+
+    values: Callable[[Sequence[tuple[str, Any]]], Sequence[Any]]  # what each row shows, of components and payloads
+    schema: Schema
+    hidden: frozenset[int]  # the places of components whose rows are not shown
+    said: str  # all that decides what rows show, as text
+
+
+class Choice(NamedTuple):
+    """How a scan chooses among the matches of an automaton, and what they show."""
+
+    skip: str
+    to: frozenset[str]  # of FIRST and LAST the components at whose row the scan goes on
+    window: int | None  # ticks
+    ways: Mapping[Way, Ranked]  # arcs that it does not name are never taken
+    components: tuple[str, ...]  # by place
+    measures: Automaton  # whose register behind the last row is what a match shows
+    steps: Mapping[tuple[str, int, bool], Arc]  # its arcs: by state, place, and whether the match ends
+    rows: Rows | None  # in place of measures
+
+    @property
+    def schema(self) -> Schema:
+        """What is shown."""
+        return self.measures.match_schema if self.rows is None else self.rows.schema
+
+    @property
+    def later(self) -> int | None:
+        """How many ticks later than without a choice a match is final; None: by the last watermark only."""
+        return None if self.window is None else self.window - 1
+
+    @property
+    def said(self) -> Any:
+        """All that a snapshot must have in common with it, as plain data."""
+        ways = sorted((*way, *ranked) for way, ranked in self.ways.items())
+        return self.skip, sorted(self.to), self.window, ways, self.rows and self.rows.said
+
+    def of(self, arc: Arc) -> Ranked | None:
+        """Return where an arc stands among those of its state; None: it is never taken."""
+        return self.ways.get((arc.src, arc.dst, arc.select or ""))
+
+    def bound(self, tick: str | None) -> Choice:
+        """Return the choice with each `afa.span` in the arcs of its measures as ticks."""
+        measures = self.measures.bound(tick)
+        named = {arc.name: arc for arc in measures.arcs}
+        return self._replace(measures=measures, steps={way: named[arc.name] for way, arc in self.steps.items()})
+
+    def shown(self, places: Sequence[int], payloads: Sequence[Any]) -> list[tuple[int, Any]]:
+        """Return what a match shows: the numbers of its rows, each with a record. O(rows)."""
+        if self.rows is not None:
+            picks = [(self.components[place], payload) for place, payload in zip(places, payloads)]
+            told = enumerate(self.rows.values(picks))
+            return [(i, row) for i, row in told if places[i] not in self.rows.hidden]
+        state, register, last = self.measures.start, self.measures.register, len(places) - 1
+        for i, (place, payload) in enumerate(zip(places, payloads)):
+            arc = self.steps[state, place, i == last]
+            state = arc.dst
+            if arc.transfer is not None:
+                register = self.measures.register_schema.take(arc.transfer(payload, register))
+        return [(last, self.measures.match(register))]
