@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from afa.errors import AfaError
 from afa.language.lowering import Lowered
-from afa.language.pattern import Tree
+from afa.language.pattern import PARTITION, STRICT, Tree, components_of, gaps_of
 from afa.language.preference import END, Preference
 from afa.language.rows_asked import rows_shown
 from afa.language.steps import StateStep
@@ -23,6 +24,7 @@ from afa.model.choice import NEXT, PAST, Choice, Ranked, Way
 
 def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
     """Lower a tree with AFTER MATCH SKIP to an automaton that chooses."""
+    _check(tree)
     bare = replace(tree, skip=None, rows=None)
     lowered, measures = Lowered(bare, taken, shows=False), Lowered(bare, asks=False)
     ranks = Ranks(lowered)
@@ -42,6 +44,19 @@ def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
     )
     lowered.automaton = changed(lowered.automaton, shown=None, choice=choice)
     return lowered
+
+
+def _check(tree: Tree) -> None:
+    """Refuse what a scan of neighbours can't ask."""
+    loose = next((gap for gap in gaps_of(tree.pattern) if gap.strategy not in (STRICT, PARTITION) or gap.absent), None)
+    whole = next((component for component in components_of(tree.pattern) if component.done), None)
+    for wanted, got in (
+        ("neighbours with nothing between them", loose or tree.before or tree.after),
+        ("a total order of rows (ties=False)", "ties=True" if tree.ties else None),
+        ("conditions of rows, and none of a whole component,", whole),
+    ):
+        if got:
+            raise AfaError(f"expected {wanted} where a query chooses (AFTER MATCH SKIP) but got {got}")
 
 
 class Ranks:

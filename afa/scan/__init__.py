@@ -1,7 +1,7 @@
 """SQL's choice made while matching: the scan over the rows of a key, revised where a row comes late or goes.
 
-    rows          what becomes of all attempts by one row
-    folds         what becomes of them by many rows side by side: a tree over the rows
-    scan          one key: what a change of rows changes in what is shown; orbits: from where to where a scan goes
-    scan_engine   the engine
+rows          what becomes of all attempts by one row
+folds         what becomes of them by many rows side by side: a tree over the rows
+scan          one key: what a change of rows changes in what is shown; orbits: from where to where a scan goes
+scan_engine   the engine
 """

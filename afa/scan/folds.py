@@ -123,7 +123,7 @@ class Folds:
             at = self.behind(at, level)
 
     def bound(self, begin: Any) -> Any:
-        """Return the first row behind ``begin`` whose LE is not before the RE of each row from ``begin`` on: no match reaches it."""
+        """Return the first row whose LE is not before the RE of each row from ``begin`` on: no match from there reaches it."""
         until, at = NEVER, self.behind(begin, 0, here=True)
         while at < self._behind:
             level = _level(at)

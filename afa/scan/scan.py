@@ -13,10 +13,10 @@ that: the match of an attempt is its last end before its bound, and where there 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sortedcontainers import SortedDict, SortedSet
+from sortedcontainers import SortedDict
 
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.state import Entry, State
@@ -26,7 +26,7 @@ from afa.model.transitions import Transitions
 from afa.scan.folds import NEVER, Folds, Reach, first_match, step, still_alive
 from afa.scan.rows import NEW, Ordered, Row, Threads, derive
 from punctuation.progress import Progress
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import BEGINNING
 
 Shown = tuple[int, int, Any]
 """LE, RE and record of what a match shows."""
@@ -41,6 +41,13 @@ class ScanMatch(NamedTuple):
     shown: tuple[Shown, ...]
 
 
+class Point(NamedTuple):
+    """Where a scan stands: at the row of a place, or behind it. Rows that have come or gone there since do not matter."""
+
+    place: Any
+    behind: bool
+
+
 class Span(NamedTuple):
     """Rows side by side that a call has changed, or derived anew."""
 
@@ -52,7 +59,7 @@ class Span(NamedTuple):
 class ScanState(State):
     """The rows of one key, folds over them, and the matches that are shown, by the places of their first rows."""
 
-    __slots__ = ("behind", "final", "folds", "gone", "shown", "spans")
+    __slots__ = ("behind", "final", "folds", "shown", "spans")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         super().__init__(key, journal, ordered)
@@ -64,7 +71,6 @@ class ScanState(State):
         """Make anew what no journal undoes."""
         forget_places(self.shown)
         self.spans: list[Span] = []  # of this call, in order
-        self.gone: SortedSet = SortedSet()  # rows that were there before it
         self.final: list[ScanMatch] = []  # that it has made final
         self.folds = Folds(self.index, self.behind)
         for place in self.index:
@@ -110,7 +116,6 @@ class Scan(Algorithm):
         else:
             s.journal.drop(s.index, key)
             s.folds.drop(key)
-            s.gone.add(key)
         self._end_span(s, key, self._derive(s, key, 1 if events else 0))
 
     def leave_arcs(self, s: Any, le: int, re: int) -> None:
@@ -136,7 +141,6 @@ class Scan(Algorithm):
             orbits.follow(span._replace(touched=span.touched | now))
         orbits.tell()
         s.spans.clear()
-        s.gone.clear()
 
     def _begin_span(self, s: Any, place: Any) -> None:
         if not s.spans or s.spans[-1].last < place:
@@ -152,17 +156,18 @@ class Scan(Algorithm):
 
     def _matching(self, s: Any, classes: Iterable[Threads], place: Any) -> frozenset[Threads]:
         """Return those of the classes before a place by which a match ends from there on."""
-        return frozenset(c for c in classes if any(reach.last is not None for reach in self._along(s, Reach(c, None), place, s.behind)))
+        return frozenset(c for c in classes if self._along(s, Reach(c, None), place, s.behind).last is not None)
 
-    def _along(self, s: Any, reach: Reach, begin: Any, end: Any) -> Iterator[Reach]:
+    def _along(self, s: Any, reach: Reach, begin: Any, end: Any) -> Reach:
+        """Return where an attempt is behind the rows of ``[begin, end)``."""
         for fold in s.folds.over(begin, end):
             if reach.to is None:
-                return
+                break
             reach = step(reach, fold)
-            yield reach
+        return reach
 
     def _derive(self, s: Any, place: Any, rows: int) -> Any:
-        """Derive the rows from a place on, at least so many, and until the classes behind one are what they were. Returns the last."""
+        """Derive the rows from a place on, at least so many, and until the classes behind one are what they were; the last one."""
         classes, last = self._before(s, place), place
         for i, at in enumerate(s.index.irange(place)):
             row, last = s.keep(s.index[at]), at
@@ -190,8 +195,7 @@ class Scan(Algorithm):
         """Return the match of the attempt that begins with a row; None: it ends none."""
         link = s.index[start].links[NEW]
         reach = Reach(link.to, start if link.accept else None)
-        for reach in self._along(s, reach, s.folds.behind(start), s.folds.bound(start)):
-            pass
+        reach = self._along(s, reach, s.folds.behind(start), s.folds.bound(start))
         return None if reach.last is None else self._read(s, start, reach.last)
 
     def _read(self, s: Any, start: Any, end: Any) -> ScanMatch:
@@ -213,8 +217,9 @@ class Scan(Algorithm):
         shown = self.choice.shown(took, [row.payload for row in rows])
         return ScanMatch(tuple(row.key for row in rows), tuple(took), re, tuple((rows[i].le, re, record) for i, record in shown))
 
-    def next_match(self, s: Any, place: Any) -> Any:
-        """Return the first start from a place on that ends a match; behind all: there is none."""
+    def next_match(self, s: Any, point: Point) -> Any:
+        """Return the first start from a point on that ends a match; behind all: there is none."""
+        place = self.next_row(s, point)
         while place < s.behind:
             matched, unmatched = None, dict[Threads, Any]()
             for fold in s.folds.over(place, s.behind):
@@ -226,12 +231,25 @@ class Scan(Algorithm):
             place = s.folds.behind(matched)
         return s.behind
 
-    def next_in(self, s: Any, begin: Any, end: Any, classes: frozenset[Threads]) -> Any:
-        """Return the first start in ``[begin, end)`` that is in one of these classes before ``end``; behind all: there is none."""
+    def next_row(self, s: Any, point: Point) -> Any:
+        """Return the first row from a point on; behind all: there is none."""
+        return s.folds.behind(point.place, here=not point.behind)
+
+    def next_in(self, s: Any, point: Point, end: Any, classes: frozenset[Threads]) -> Any:
+        """Return the first start from a point on that is in one of these classes before ``end``; behind all: there is none."""
         alive = dict[Threads, Any]()
-        for fold in s.folds.over(begin, end) if classes else ():
+        for fold in s.folds.over(self.next_row(s, point), end) if classes else ():
             alive = still_alive(alive, fold)
         return min((start for c, start in alive.items() if c in classes), default=s.behind)
+
+    def landing(self, match: ScanMatch) -> Point:
+        """Return where a scan goes on behind a match."""
+        choice, start = self.choice, match.rows[0]
+        if choice.skip == PAST:
+            return Point(match.rows[-1], True)
+        found = [row for row, place in zip(match.rows, match.took) if choice.components[place] in choice.to]
+        row = start if choice.skip == NEXT or not found else found[0] if choice.skip == FIRST else found[-1]
+        return Point(row, row == start)
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
 
@@ -246,12 +264,13 @@ class Scan(Algorithm):
         """
         here = s.place(t)
         classes = frozenset(self._before(s, here))
-        start = self.next_in(s, s.place(-NEVER), here, classes)
+        start = self.next_in(s, Point(s.place(-NEVER), False), here, classes)
         while start < here and min(fold.until for fold in s.folds.over(start, here)) <= t:
-            start = self.next_in(s, s.folds.behind(start), here, classes)
+            start = self.next_in(s, Point(start, True), here, classes)
         start = min(start, s.folds.behind(here, here=True))
         i = s.shown.bisect_left(start)
-        resumes = max(start, Orbits(self, s).landing(s.shown.peekitem(i - 1)[1])) if i else start
+        lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Point(start, False)
+        resumes = max(start, self.next_row(s, lands))
         further = next(s.shown.irange(resumes), s.behind)
         for start in () if self.choice.skip == PAST else s.shown.irange(None, resumes, inclusive=(True, False)):
             if s.shown[start].rows[-1] >= further:  # it may show what one that may change shows, too
@@ -273,8 +292,10 @@ class Scan(Algorithm):
     def shrinks(self, s: Any) -> int:
         """Return a lower bound of the promises at which a key holds less."""
         first: Row = s.index.peekitem(0)[1]
-        alive = first.links[NEW].to is not None and self.next_in(s, first.key, s.behind, frozenset(self._before(s, s.behind))) == first.key
-        return min(fold.until for fold in s.folds.over(first.key, s.behind)) if alive else first.le + 1
+        here = Point(first.key, False)
+        if first.links[NEW].to is None or self.next_in(s, here, s.behind, frozenset(self._before(s, s.behind))) > first.key:
+            return first.le + 1
+        return min(fold.until for fold in s.folds.over(first.key, s.behind))
 
 
 class _Thread(NamedTuple):
@@ -284,11 +305,11 @@ class _Thread(NamedTuple):
 
 
 class Orbits:
-    """Both orbits of a call, as it was and as it is. A row that has gone is one at which no match begins or ends."""
+    """Both orbits of a call, as it was and as it is."""
 
     def __init__(self, scan: Scan, s: Any) -> None:
         self._scan, self._s = scan, s
-        self._at = s.place(-NEVER)  # up to here both have been followed
+        self._at = Point(s.place(-NEVER), False)  # up to here both have been followed
         self._gone: list[ScanMatch] = []
         self._come: list[ScanMatch] = []
 
@@ -303,68 +324,56 @@ class Orbits:
             for le, re, record in match.shown:
                 s.touch(le, re, record, 1)
 
-    def _from(self, place: Any, here: bool = False) -> Any:
-        """Return the first row behind a place, or at it."""
-        gone = self._s.gone
-        i = gone.bisect_left(place) if here else gone.bisect_right(place)
-        found = self._s.folds.behind(place, here=here)
-        return min(found, gone[i]) if i < len(gone) else found
-
-    def landing(self, match: ScanMatch) -> Any:
-        """Return where a scan goes on behind a match."""
-        choice, start = self._scan.choice, match.rows[0]
-        if choice.skip == PAST:
-            return self._from(match.rows[-1])
-        if choice.skip == NEXT:
-            return self._from(start)
-        found = [row for row, place in zip(match.rows, match.took) if choice.components[place] in choice.to]
-        row = (found[0] if choice.skip == FIRST else found[-1]) if found else start
-        return self._from(row, here=True) if row > start else self._from(start)
-
     def follow(self, span: Span) -> None:
         """Follow both orbits from each start whose match may have changed, until they meet."""
-        s, shown = self._s, self._s.shown
+        scan, s, shown = self._scan, self._s, self._s.shown
         while True:
-            start = self._scan.next_in(s, self._at, span.first, span.touched) if self._at < span.first else s.behind
+            at = self._at
+            start = scan.next_in(s, at, span.first, span.touched) if at.place < span.first else s.behind
             if start == s.behind:
-                start = self._from(max(self._at, span.first), here=True)
+                start = min(
+                    self._next_shown(max(at, Point(span.first, False))), scan.next_row(s, max(at, Point(span.first, False)))
+                )
             if start > span.last:
                 break
             i = shown.bisect_left(start) - 1
-            if i >= 0 and shown.peekitem(i)[0] >= self._at:
-                landing = self.landing(shown.peekitem(i)[1])
-                if landing > start:  # the scan jumps over it
+            if i >= 0 and Point(shown.peekitem(i)[0], False) >= self._at:
+                landing = scan.landing(shown.peekitem(i)[1])
+                if landing > Point(start, False):  # the scan jumps over it
                     self._at = landing
                     continue
-            self._at = self._meet(start)
+            self._meet(start)
 
-    def _meet(self, start: Any) -> Any:
-        """Follow both orbits from a start in both of them until they meet. Returns where."""
-        shown, behind = self._s.shown, self._s.behind
+    def _meet(self, start: Any) -> None:
+        """Follow both orbits from a start in both of them until they meet."""
         was, now = self._was(start), self._now(start)
         while was != now:
-            i = shown.bisect_left(was)
-            before = shown.peekitem(i)[0] if i < len(shown) else behind
-            after = self._scan.next_match(self._s, now) if now < behind else now
-            if max(was, now) <= min(before, after):
+            before, after = self._next_shown(was), self._scan.next_match(self._s, now)
+            if max(was, now) <= Point(min(before, after), False):
                 break
-            if after < was and after <= before:
+            if Point(after, False) < was and after <= before:
                 now = self._now(after)
             else:
                 was = self._was(before)
-        return max(was, now)
+        self._at = max(was, now)
 
-    def _was(self, start: Any) -> Any:
+    def _next_shown(self, point: Point) -> Any:
+        """Return the first start from a point on whose match was shown; behind all: there is none."""
+        shown = self._s.shown
+        i = shown.bisect_right(point.place) if point.behind else shown.bisect_left(point.place)
+        return shown.peekitem(i)[0] if i < len(shown) else self._s.behind
+
+    def _was(self, start: Any) -> Point:
         match = self._s.shown.get(start)
         if match is None:
-            return self._from(start)
+            return Point(start, True)
         self._s.journal.drop(self._s.shown, start)
         self._gone.append(match)
-        return self.landing(match)
+        return self._scan.landing(match)
 
-    def _now(self, start: Any) -> Any:
+    def _now(self, start: Any) -> Point:
         match = self._scan.match_of(self._s, start) if start in self._s.index else None
         if match is None:
-            return self._from(start)
+            return Point(start, True)
         self._come.append(match)
-        return self.landing(match)
+        return self._scan.landing(match)

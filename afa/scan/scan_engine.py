@@ -14,7 +14,7 @@ from afa.interpreted import interpreted_states as saved
 from afa.interpreted.interpreted_engine import InterpretedEngine
 from afa.interpreted.state import State
 from afa.scan.rows import derive
-from afa.scan.scan import Orbits, Scan, ScanMatch, ScanState
+from afa.scan.scan import Point, Scan, ScanMatch, ScanState
 from afa.state.states import States
 from punctuation.time import FOREVER
 
@@ -111,10 +111,8 @@ class ScanEngine(InterpretedEngine):
         index: Any = self.states[key].index if places else {}
         told: list[list[tuple[str, int]] | None] = []
         for matches in found:
-            picks = {
-                (place, self._choice.components[took]): numbers[place] for match in matches for place, took in zip(match.rows, match.took)
-            }
-            told.append([(name, i) for (_, name), i in sorted(picks.items())] if matches else None)
+            took = ((place, self._choice.components[i]) for match in matches for place, i in zip(match.rows, match.took))
+            told.append([(name, numbers[place]) for place, name in sorted(set(took))] if matches else None)
         return Picks(told, [(index[place].payload, index[place].le, index[place].re) for place in places])
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]]:
@@ -189,7 +187,7 @@ class ScanEngine(InterpretedEngine):
             match = self._algorithm.match_of(fresh, at)
             if match is not None:
                 seen[at] = match
-            at = fresh.folds.behind(at) if match is None else Orbits(self._algorithm, fresh).landing(match)
+            at = self._algorithm.next_row(fresh, Point(at, True) if match is None else self._algorithm.landing(match))
         assert seen == dict(s.shown), f"shown: {seen} against {dict(s.shown)}"
         counts: dict[Any, int] = {}
         for match in seen.values():

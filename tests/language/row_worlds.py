@@ -29,7 +29,7 @@ def tree(choose: Choices) -> Tree:
     """A random query whose rows are shown."""
     keyed = choose.chance(50)
     make = Maker(choose, PARTITION, keyed, choose.chance(50))
-    make.negations, make.groups = 0, choose.one((0, 60))
+    make.negations, make.groups, make.wholes = 0, choose.one((0, 60)), False
     pattern = make.pattern()
     names = names_of(pattern)
     skip = choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}"))

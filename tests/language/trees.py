@@ -78,7 +78,8 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         strategy = choose.one((ANY, ANY, "mixed"))
     make = Maker(choose, strategy, keyed, allowed.names)
     make.sums, make.groups = allowed.sums, 60 if allowed.groups else 0
-    make.negations = 60 if allowed.later else 20
+    make.negations = 0 if skip else 60 if allowed.later else 20
+    make.wholes = not skip
     pattern = make.pattern()
     if allowed.later:
         pattern = make.with_later(pattern, [])
@@ -87,13 +88,14 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         Tick,
         "type",
         key=choose.one((("key",), ("key",), ("key",), ("key", "s"))) if keyed else (),
-        order="seq" if allowed.ties and choose.chance(30) else None,
+        order="seq" if (skip or allowed.ties) and choose.chance(30) else None,
         window=None if choose.chance(10) else choose.number(3, 12),
         before=tuple(make.absent(alone=True) for _ in range(choose.one((0, 1, 1, 2)) if allowed.start else 0)),
         returns=make.returns(),
         subsets=tuple(make.subsets),
         time="at" if skip else None,
         skip=choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}")) if skip else None,
+        ties=not skip,
     )
     if allowed.end and made.window is not None and not skip and choose.chance(15):  # SQL has no negation at the end
         made = replace(made, after=(make.absent(),))
@@ -110,6 +112,7 @@ class Maker:
         self.again: list[Component] = []  # may stand at one more place
         self.subsets: list[tuple[str, tuple[str, ...]]] = []
         self.sums = False  # whether whole components are asked for sums mostly
+        self.wholes = True  # whether whole components are asked for anything
         self.negations = 20  # how many percent of the gaps have one
         self.groups = 0  # how many percent of the items are groups of parts that may be empty, or PERMUTE
 
@@ -213,7 +216,7 @@ class Maker:
         self.known.append(Known(name, False))
         if self.sums and chance(70):
             return replace(made, done=tuple(self.sum(name) for _ in range(self.choose.one((1, 1, 2)))))
-        return replace(made, done=(self.about(name),)) if chance(35) else made
+        return replace(made, done=(self.about(name),)) if self.wholes and chance(35) else made
 
     def absent(self, alone: bool = False) -> Component:
         known, self.known = self.known, [] if alone else self.known
