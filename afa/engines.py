@@ -24,7 +24,7 @@ def make_engine(name: str, setup: Setup) -> Engine:
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
-    if setup.automaton.choice is not None:
+    if setup.automaton.choice is not None and (name == "interpreted" or setup.automaton.choice.rows is not None):
         from afa.scan.scan_engine import ScanEngine
 
         return ScanEngine(setup)

@@ -10,6 +10,7 @@ from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import layout as k
 from afa.compiled.memory import EngineMemory
 from afa.compiled.record_words import RecordForms
+from afa.compiled.scan_program import ScanProgram
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -36,7 +37,10 @@ class Callback:
         memory: EngineMemory,
         directory: Directory,
         faults: Faults | None,
+        scan: ScanProgram | None = None,
     ) -> None:
+        self._scan = scan
+        self._measures = None if scan is None else Transitions(scan.choice.measures, ArcTable(()), faults)
         self._payloads, self._registers, self._memory, self._directory = payloads, registers, memory, directory
         self._transitions = Transitions(automaton, ArcTable(()), faults)
         self._schema = automaton.register_schema
@@ -75,6 +79,8 @@ class Callback:
                     transitions.endless(self.arcs.endless(), le)
                     return k.NO
                 return k.FAULT  # which the kernel tells
+            if code >= len(self.arcs.program.arcs):
+                return self._measured(code - len(self.arcs.program.arcs), event, register, out, le)
             words = (ctypes.c_int64 * self._registers.layout.width).from_address(register)[:]
             if code <= k.INSTANT:
                 arc, record = self.arcs.program.arcs[k.INSTANT - code], self._registers.record(words)
@@ -89,6 +95,20 @@ class Callback:
         except BaseException as fault:  # nothing may pass through a kernel
             self._fault = fault
             return k.FAULT
+
+    def _measured(self, number: int, event: int, register: int, out: int, le: int) -> int:
+        """Run an arc of the measures."""
+        assert self._scan is not None
+        assert self._measures is not None
+        forms = self._scan.registers
+        words = (ctypes.c_int64 * forms.layout.width).from_address(register)[:]
+        payload = (ctypes.c_int64 * self._payloads.layout.width).from_address(event)[:]
+        found = self._measures.consume(self._scan.arcs[number].arc, self._payloads.record(payload), forms.record(words), le)
+        if found is None:
+            return k.NO
+        place: Any = (ctypes.c_int64 * forms.layout.width).from_address(out)
+        place[:] = forms.words(found)
+        return k.YES
 
     def _carry_out(self, arc: Arc, event: int, register: Any, le: int) -> list[int] | None:
         transitions = self._transitions

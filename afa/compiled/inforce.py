@@ -14,6 +14,7 @@ from afa.compiled.machine.native import native
 from afa.compiled.memory import CHUNK, EngineMemory
 from afa.compiled.program import ArcProgram, ProgramForm
 from afa.compiled.record_words import RecordForms
+from afa.compiled.scan_program import ScanProgram
 from afa.compiled.slots import Class, Slots, TooLong, at_once, class_of, slots
 from afa.errors import ClosureError
 from afa.model.arc import Arc
@@ -63,7 +64,9 @@ class RunningProgram:
         progress: Progress,
         callback: int,
         strict: bool,
+        scan: ScanProgram | None = None,
     ) -> None:
+        self._scan = scan
         self.states = list(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))  # by their numbers
         self._numbers = {state: i for i, state in enumerate(self.states)}
         self._automaton, self._payloads, self._registers = automaton, payloads, registers
@@ -239,7 +242,7 @@ class RunningProgram:
     def _make_program(self) -> None:
         self._made = None
         initial = tuple(self._registers.words(self._automaton.register))
-        form = ProgramForm(tuple(self.states), self._with_runs, self._counted, self._slots, initial)
+        form = ProgramForm(tuple(self.states), self._with_runs, self._counted, self._slots, initial, self._scan)
         known = None if self._shared is None else self._shared.program(form)
         wanted = self._wanted() if known is None else known.wanted
         lacking = self._slots is None or any(self._slots.place(key)[1] < n for key, n in wanted.items())

@@ -18,6 +18,7 @@ from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import layout as k
 from afa.compiled.machine.native import native
+from afa.compiled.scan_program import ScanProgram
 from afa.compiled.slots import Slots, class_of
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc
 from afa.model.arctable import ArcEvent
@@ -33,6 +34,7 @@ class ProgramForm(NamedTuple):
     counted: int  # p.counted
     slots: Slots | None
     initial: tuple[int, ...]  # words of the initial register
+    scan: ScanProgram | None = None
 
 
 class ArcProgram:
@@ -65,7 +67,9 @@ class ArcProgram:
         self._rows: list[list[int]] = []  # ROW words an arc event
         numbers = {state: number for number, state in enumerate(form.states)}
         self._put(form, numbers, final, python)
-        self._put_arcs(numbers, form.with_runs, form.slots)
+        self._put_arcs(numbers, form.with_runs, form.slots, form.scan)
+        if form.scan is not None:
+            self._put_scan(form.scan)
         once = {(id(event.arc), event.le, event.re): event for event in events}  # arcs of one name may differ
         bounds = self._put_rows(list(once.values()), numbers)
         self._put_plain(events, now)
@@ -124,9 +128,11 @@ class ArcProgram:
                 for src, order in orders:
                     w[w[k.Program.orders] + src] = order
 
-    def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
-        w = self._words
-        w[k.Program.codes] = self._room(len(self.compiled) * k.ArcWords.SIZE)
+    def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None, scan: ScanProgram | None) -> None:
+        w, more = self._words, () if scan is None else scan.arcs
+        w[k.Program.codes] = self._room((len(self.compiled) + len(more)) * k.ArcWords.SIZE)
+        for code, known in enumerate(more, len(self.compiled)):
+            self._put_code(known, w[k.Program.codes] + code * k.ArcWords.SIZE)
         for code, known in enumerate(self.compiled):
             arc, at = known.arc, w[k.Program.codes] + code * k.ArcWords.SIZE
             w[at + k.ArcWords.kind] = KINDS[arc.kind]
@@ -134,12 +140,30 @@ class ArcProgram:
             w[at + k.ArcWords.ignorable], w[at + k.ArcWords.final] = int(arc.ignorable), int(arc.final)
             if slots:
                 w[at + k.ArcWords.slot], w[at + k.ArcWords.slots] = slots.place(class_of(known, numbers[arc.src], with_runs))
-            if known.code is not None:
-                w[at + k.ArcWords.code] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
-                self._pointers.append((at + k.ArcWords.constants, len(w)))
-                if any(param.kind in ("str", "table") for param in known.code.params):
-                    self._texts.append((known.code, len(w)))
-                w += words(known.code.params, self._strings)
+            ranked = None if scan is None else scan.choice.of(arc)
+            w[at + k.ArcWords.rank], w[at + k.ArcWords.place] = ranked or (k.NOWHERE, k.NOWHERE)
+            self._put_code(known, at)
+
+    def _put_code(self, known: CompiledArc, at: int) -> None:
+        """Write the code of an arc, if it has any."""
+        w = self._words
+        if known.code is not None:
+            w[at + k.ArcWords.code] = native.function(known.code.key, lambda: known.code.ir)
+            self._pointers.append((at + k.ArcWords.constants, len(w)))
+            if any(param.kind in ("str", "table") for param in known.code.params):
+                self._texts.append((known.code, len(w)))
+            w += words(known.code.params, self._strings)
+
+    def _put_scan(self, scan: ScanProgram) -> None:
+        w, first = self._words, len(self.compiled)
+        w[k.Program.pattern] = len(scan.lands)
+        w[k.Program.lands] = len(w)
+        w += scan.lands
+        w[k.Program.measure_begin] = len(w)
+        w += scan.begin
+        w[k.Program.measures] = len(w)
+        for code, dst in scan.table:
+            w += [code if code == k.NOWHERE else first + code, dst]
 
     def _put_rows(self, events: Sequence[ArcEvent], numbers: Mapping[str, int]) -> list[list[int]]:
         """Make the rows of the arc events; their bounds."""

@@ -28,6 +28,7 @@ from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, EngineMemory, WordArray
 from afa.compiled.path_table import PathTable
 from afa.compiled.record_words import RecordForms, sortable
+from afa.compiled.scan_program import HEAD, SKIPS, ScanProgram
 from afa.engine import Setup
 from afa.engine.cuts import Cuts
 from afa.errors import AfaError, BudgetError, ChangeError, blame
@@ -73,7 +74,17 @@ class Store:
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
         self.ordered = 0 if kind is None else 2 if kind is str else 1  # m.ordered
-        self.memory = EngineMemory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        self.scan: ScanProgram | None = None
+        if automaton.choice is not None:
+            scan = ScanProgram.of(automaton.choice, self.payloads.layout, self.strings) if first is None else first.scan
+            self.scan = scan
+        held = self.registers.layout.width
+        width = held if self.scan is None else max(held, self.matches.layout.width, HEAD)
+        self.memory = EngineMemory(self.payloads.layout.width, width, self.ordered, keyed)
+        if self.scan is not None:
+            m = self.memory.m
+            m[k.Memory.scans], m[k.Memory.held] = SKIPS[self.scan.choice.skip], held
+            m[k.Memory.measured], m[k.Memory.packed_limit] = self.scan.registers.layout.width, 0
         self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, shard
         slot = self.sequence_slot
         self.memory.m[k.Memory.seq] = k.NOWHERE if slot is None or kind is float else slot.value
@@ -85,11 +96,12 @@ class Store:
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
         self.look: Callable[[WordArray], None] | None = None  # looks at the numbers of a batch's records, if kernels ask for it
         self.directory: Directory = Directory(self.memory, keyed, strict) if first is None else first.directory
-        self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
+        self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults, self.scan)
         self.path_table: PathTable | None = None  # made when a lineage is asked for
         self._function, address = as_function(self.callback)
         self._main = kernel(strict)
-        self.arcs = RunningProgram(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
+        forms = self.payloads, self.registers
+        self.arcs = RunningProgram(automaton, table, *forms, self.memory, progress, address, strict, self.scan)
         self.callback.arcs = self.arcs
 
     # -- keys --------------------------------------------------------------------------------------------------------------

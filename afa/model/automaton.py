@@ -68,8 +68,8 @@ class Automaton:
     """
 
     __slots__ = (
-        "arcs", "choice", "event", "event_schema", "final", "having", "match_schema", "register", "register_schema", "shown", "start",
-        "states", "ties",
+        "arcs", "choice", "event", "event_schema", "final", "having", "match_schema", "register", "register_schema", "shown",
+        "start", "states", "ties",
     )  # fmt: skip
 
     arcs: tuple[Arc, ...]

@@ -18,6 +18,7 @@ from afa.compiled.kernel.heap import size_of, take_block
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.order import find_place
 
 
 @kernel
@@ -95,6 +96,11 @@ def move(m: Memory, b: Block, to: Block, first: int) -> None:
     to.last = n
     to.steps = n
     copy_head(m, b, to)
+    to.shown_last = b.shown_last - b.shown_first
+    to.shown_first = 0
+    for k in range(to.shown_last):  # INVARIANT: they begin at live steps
+        i = b.shown[b.shown_first + k]
+        to.shown[k] = find_place(m, b, b.le[i], b.seq[i]) - first
 
 
 @kernel

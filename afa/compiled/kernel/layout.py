@@ -113,6 +113,9 @@ class Memory(Record):
     then = Record.word("all before is dropped at the end of the call, as far as that is known while rows in order are taken")
     known = Record.word("what is final for all keys: the effective punctuation; more may be final for the key at work")
     pages = Record.word("the first free page, chained by Page.next; 0: none")
+    scans = Record.word("how a scan goes on behind a match: SCAN_PAST or another; 0: all matches are in force, see `scan`")
+    held = Record.word("of scans: words of a register of a thread")
+    measured = Record.word("of scans: words of a register of measures")
     free = Record.words("by size class: the first free block", CLASSES)
     cells = Record.words("by size class of cells: the first page with room", CELLS)
 
@@ -240,6 +243,8 @@ class Block(Record, of="m"):
     told = Record.word("where numbers are gapless: gaps that end before this LE are final, and told")
     gap = Record.word("no gap that can still close ends before this LE")
     over = Record.word("RE of the event of cover, or the end of the last lifetime in its list, if that is later")
+    shown_first = Record.word("of scans: the first live place of Block.shown")
+    shown_last = Record.word("one past the last one")
     order = Record.column("place -> step, sorted by LE (then sequence)")
     le = Record.column("step -> LE, ticks")
     seq = Record.column("step -> the word of its sequence, 0 without one")
@@ -247,6 +252,7 @@ class Block(Record, of="m"):
     nodes_of = Record.slices("step -> slice of nodes: the partial matches stored there, by start")
     matches_of = Record.slices("step -> slice of matches: what its partial matches stand for")
     reach = Record.column("step -> no partial match that stands here was stored at a step before this LE")
+    shown = Record.column("of scans: place -> step at which a match that is shown begins, in order")
 
 
 MOVING = Block.first
@@ -262,6 +268,39 @@ class NodeRow(Record, of="m"):
     state = Record.word("number of its state")
     end = Record.word("ALONE, OPEN, or the first LE at which it does not stand any more; in a row buffer the number of its node")
     register = Record.words("words of the register")
+
+
+class StepClasses(Record, of="m"):
+    """What stands in the place of nodes where a scan chooses: the classes behind a step, and links to them. See `scan_rows`."""
+
+    classes = Record.word("how many classes")
+    threads = Record.word("how many threads they have, all in all")
+    sources = Record.word("how many classes there are before the step, and one more: the attempt that begins with it")
+    words = Record.word("how many words all is")
+    rest = Record.words(
+        "by class one past its last thread; `Thread`s; by source a `ClassLink`; the words of ClassLink.took"
+    )
+
+
+class Thread(Record, of="m"):
+    """A thread of an attempt."""
+
+    state = Record.word("number of its state")
+    register = Record.words("words of the register")
+
+
+class ClassLink(Record, of="m"):
+    """What a step makes of a class."""
+
+    to = Record.word("the class behind the step; NOWHERE: it is over")
+    thread = Record.word("the thread that ends a match here; NOWHERE: none does")
+    place = Record.word("the place of the pattern that took the event then")
+    took = Record.word(
+        "where its words begin in StepClasses: for each thread of `to` the thread before << PLACE_BITS | place"
+    )
+
+
+PLACE_BITS = 16
 
 
 class EventRow(Record, of="m"):
@@ -344,6 +383,10 @@ class Program(Record):
     begin = Record.word("the row of a computation that begins")
     counted = Record.word("whether two steps may stand for one match, as bits: OF_ONE_LE, with a sequence; BY_TIMEOUTS")
     plain = Record.word("whether `change_arc` serves: each arc has a name of its own, and no end is known beforehand")
+    pattern = Record.word("of scans: how many places the pattern has")
+    measures = Record.word("by state of the measures, place, and whether the match ends: `Measure`")
+    measure_begin = Record.word("the first register of measures")
+    lands = Record.word("by place: whether a scan goes on at its row")
 
 
 PROGRAM = Program.SIZE
@@ -363,9 +406,18 @@ class ArcWords(Record, of="p"):
     slot = Record.word("the first slot of its class")
     slots = Record.word("how many slots its class has")
     latest = Record.word("the last arc event of it to begin that still lasts, where Program.plain")
+    rank = Record.word("of scans: the arcs of a state are tried in this order; NOWHERE: it is never taken")
+    place = Record.word("of scans: the place of the pattern that takes the event")
 
 
 CONSUME, EPSILON, TIMEOUT, SKIP = 0, 1, 2, 3
+
+
+class Measure(Record, of="p"):
+    """How a row of a match changes the register of measures."""
+
+    code = Record.word("number of the arc; NOWHERE: there is none")
+    dst = Record.word("the state of the measures behind the row")
 
 
 class ArcRow(Record, of="p"):
@@ -680,6 +732,7 @@ BY_STATE = 41
 ALL_KEYS, CHANGED_KEYS, IDLE_KEYS, FULL_KEYS = 1, 2, 3, 4  # of CLEAN: which other keys it takes
 HEADS, COVERS, CHANGES = 0, 1, 2  # of SAVE: the words that it writes
 BREAK, JOIN = 1, 2  # of m.gapless
+SCAN_PAST, SCAN_NEXT, SCAN_FIRST, SCAN_LAST = 1, 2, 3, 4  # of m.scans
 DIGIT = 11  # bits of a digit, see w.counts
 ONCE, ALWAYS = 1, 2  # of m.looked
 GAP = 2  # of LogRow.sign

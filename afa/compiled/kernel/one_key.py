@@ -30,6 +30,7 @@ from afa.compiled.kernel.longest_forward import forward_longest
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import arrange, find_place
 from afa.compiled.kernel.propagate import propagate
+from afa.compiled.kernel.scan import serve_scan
 from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
 from afa.compiled.kernel.unpacked import SWAPPED, TOO_MUCH, opened, pack, replace
@@ -55,7 +56,7 @@ def grow(m: Memory, w: Scratch, key: int, b: Block, n: int, status: int) -> int:
     # What the key has, without steps that are about to go.
     steps = events = nodes = matches = waiting = first = 0
     if b:
-        cleans = n and b.cleaned < m.final and (m.gapless == 0 or b.gap >= m.final)  # gaps are yet to be logged
+        cleans = n and b.cleaned < m.final and m.scans == 0 and (m.gapless == 0 or b.gap >= m.final)  # gaps are yet to be logged
         first = oldest(m, b, m.final) if cleans else b.first
         steps, events, nodes, matches = measure(m, b, first)
         waiting = b.pending_top
@@ -259,6 +260,8 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, wh
     # What is final by now goes first, so that nothing is derived that would be dropped.
     if what == EXPIRE:
         return expire(m, w, b, low)
+    if m.scans:
+        return serve_scan(m, w, p, c, b, n, what, low, high)
     if m.gapless:
         status = join_gaps(m, w, p, b)
         if status < 0:

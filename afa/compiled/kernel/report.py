@@ -85,9 +85,13 @@ def size_up(m: Memory, w: Scratch, p: Program, b: Block, final: int) -> None:
             w[at + 11] += (copies >> 32) * before
         w[at + 6] += max(0, events.count - 1)
         w[at] += events.count == 0 and nodes.count == 0 and m.gapless == 0  # a stone
-        w[at + 1] += nodes.count
+        stored = StepClasses(b + b.nodes + nodes.first * (NodeRow.register + r)).threads if m.scans else nodes.count
+        w[at + 1] += stored
         w[at + 9] += before
-        w[at + 12] += nodes.count * before
+        w[at + 12] += stored * before
+        if m.scans:
+            w[at + 3] += int(matches.count > 0)
+            continue
         for k in range(nodes.count):
             w[at + 2] += NodeRow(b + b.nodes + (nodes.first + k) * (NodeRow.register + r)).end != ALONE
         b.first = place + 1  # of the steps that store one match the last one counts

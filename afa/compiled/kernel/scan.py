@@ -1,0 +1,340 @@
+"""The scan over the rows of one key: what is shown, and what a change of rows changes in it; see `afa.scan.scan`.
+
+    records > steps                     as for all automata: `events.merge` marks what changes
+    derive_rows                         the classes of these rows, and of those behind them until they are what they were
+    follow                              what was shown, and what is, from each start whose match may have changed until they meet
+
+    shown          positions: steps at which a match begins that is shown, in order
+    matches_of     of such a step: `MatchRow` of how it ends [LE, sequence of its last row, then of the row where the scan goes on,
+                   and whether behind it], then what it shows
+
+A place is where a row stands in the order. A scan stands at a place: of the first row not before the point that is meant.
+"""
+
+from __future__ import annotations
+
+from afa.compiled.kernel.clean import cover_of
+from afa.compiled.kernel.events import merge, move_words
+from afa.compiled.kernel.heap import put_of_step, room, save
+from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.lists import copy, same_words
+from afa.compiled.kernel.matches import log_match
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.order import find_place, is_before
+from afa.compiled.kernel.scan_matches import ends_behind, first_alive, landing, match_end, measure, next_match, read_path
+from afa.compiled.kernel.scan_rows import classes_of, derive_rows
+from afa.compiled.kernel.step import mark, marked
+
+
+@kernel
+def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, what: int, low: int, high: int) -> int:
+    """Do the work of `one_key.attempt` where a scan chooses: ``n`` records, or a change of arcs in ``[low, high)``. A status."""
+    if b.cleaned < m.final:
+        status = forget(m, w, p, b, m.final)
+        if status < 0:
+            return status
+    if what == FORWARD:  # all go as records
+        m.stopped = low
+        return low
+    if what != SWAP and n == 0:
+        return DONE
+    marks = w.old + w.rows * (NodeRow.register + m.register_words) // 2
+    # What matched before, then the records into steps.
+    if what == SWAP:
+        first = cover_of(m, b, low) + 1
+        if first == b.last or b.le[b.order[first]] >= high:
+            return DONE
+    else:
+        record = w[w.index]
+        first = find_place(m, b, c.le[record], c.seq[record])
+    if ends_behind(m, w, b, first, marks) < 0:
+        return NEED_ROWS
+    if what == SWAP:
+        for place in range(first, b.last):
+            if b.le[b.order[place]] < high:
+                mark(m, w, b, place)
+    else:
+        status = merge(m, w, p, c, b, n)
+        if status < 0:
+            return status
+    # The classes of what is marked.
+    place, last = first, first
+    while place < b.last:
+        if marked(w, place):
+            place = derive_rows(m, w, p, b, place)
+            if place < 0:
+                return place
+            last = place
+        place += 1
+    return follow(m, w, p, b, first, last, marks)
+
+
+# -- what is shown -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def shown_from(m: Memory, b: Block, place: int) -> int:
+    """Return the position of the first match shown whose start is behind the row before a place. O(log matches)."""
+    low, high = b.shown_first, b.shown_last
+    if place == b.first:
+        return low
+    i = b.order[place - 1]
+    while low < high:
+        middle = (low + high) >> 1
+        j = b.shown[middle]
+        if is_before(m, b, i, b.le[j], b.seq[j]):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def place_of(m: Memory, b: Block, position: int) -> int:
+    """Return the place of the first row not before the start of a match shown; behind all: of none."""
+    if position >= b.shown_last:
+        return b.last
+    i = b.shown[position]
+    return find_place(m, b, b.le[i], b.seq[i])
+
+
+@kernel
+def end_of(m: Memory, b: Block, position: int) -> int:
+    """Return the address of how a match shown ends."""
+    return b + b.matches + b.matches_of[b.shown[position]].first * (MatchRow.register + m.register_words)
+
+
+@kernel
+def landing_of(m: Memory, b: Block, position: int) -> int:
+    """Return the place where a scan goes on behind a match shown."""
+    end = MatchRow(end_of(m, b, position))
+    le, seq = end.register[0], end.register[1]
+    place = find_place(m, b, le, seq)
+    if end.register[2] and place < b.last and not is_before_row(m, b, le, seq, b.order[place]):
+        place += 1
+    return place
+
+
+@kernel
+def is_before_row(m: Memory, b: Block, le: int, seq: int, i: int) -> bool:
+    """Return whether ``(le, seq)`` comes before a step that does not come before it."""
+    return b.le[i] != le or (m.ordered != 0 and b.seq[i] != seq)
+
+
+@kernel
+def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
+    """Return whether a match beside a position shows what one does: the same record and lifetime."""
+    width = MatchRow.register + m.register_words
+    at = MatchRow(a, row)
+    k = position - 1
+    while k >= b.shown_first:
+        end = MatchRow(end_of(m, b, k))
+        if m.scans == SCAN_PAST and end.t < at.t:
+            break
+        if same_words(a, row, m, end + width, width):
+            return True
+        k -= 1
+    k = position
+    while k < b.shown_last and b.le[b.shown[k]] <= at.t:
+        if same_words(a, row, m, end_of(m, b, k) + width, width):
+            return True
+        k += 1
+    return False
+
+
+@kernel
+def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
+    """Withdraw the match shown at a position. Returns DONE, NEED_UNDO, NEED_LOG."""
+    i, rest = b.shown[position], b.shown_last - position
+    if not room(w, rest + 8):
+        return NEED_UNDO
+    if w.log_top + 1 > w.log_cap:
+        return NEED_LOG
+    row = end_of(m, b, position) + MatchRow.register + m.register_words
+    save(m, w, b.shown + position, rest)
+    move_words(m, b.shown + position + 1, b.shown + position, rest - 1)
+    b.shown_last -= 1
+    if not is_shown(m, b, m, row, position):
+        log_match(m, w, m, row, -1)
+    put_of_step(m, w, i, b.matches_of + i, 0)
+    return DONE
+
+
+@kernel
+def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, base: int) -> int:
+    """Show the match from a place to another. A status: NEED_UNDO, NEED_LOG, NEED_TEMP, NEED_MATCHES, FAULT. Uses ``w[base:]``."""
+    n, width = end - start + 1, MatchRow.register + m.register_words
+    path = base + 2 * width
+    if path + n + 2 * m.measured > w.temp + w.temp_cap:
+        return NEED_TEMP
+    if b.match_top + 2 > b.match_cap:
+        return NEED_MATCHES
+    position = shown_from(m, b, start)
+    rest = b.shown_last - position
+    if not room(w, rest + 8):
+        return NEED_UNDO
+    if w.log_top + 1 > w.log_cap:
+        return NEED_LOG
+    lands = landing(m, w, p, b, start, end, path)
+    i, last, on = b.order[start], b.order[end], b.order[lands >> 1]
+    until = read_path(m, w, b, start, end, path)
+    register = measure(m, w, p, b, start, n, path, path + n)
+    if register < 0:
+        return FAULT
+    head, row = MatchRow(w, base), MatchRow(w, base + width)
+    head.t, head.re = b.le[last], b.seq[last]
+    row.t, row.re = b.le[last], until
+    for j in range(m.register_words):
+        head.register[j] = 0
+        row.register[j] = w[register + j] if j < m.told else 0
+    head.register[0], head.register[1], head.register[2] = b.le[on], b.seq[on], lands & 1
+    if not is_shown(m, b, w, row, position):
+        log_match(m, w, w, row, 1)
+    copy(w, base, m, b + b.matches + b.match_top * width, 2 * width)
+    put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 2))
+    b.match_top += 2
+    save(m, w, b.shown + position, rest)
+    move_words(m, b.shown + position, b.shown + position + 1, rest)
+    b.shown[position] = i
+    b.shown_last += 1
+    return DONE
+
+
+# -- both orbits ---------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, marks: int) -> int:
+    """Follow what was shown and what is, from each start whose match the rows of ``[first, last]`` may have changed. A status.
+
+    ``w[marks:]`` marks the classes before ``first`` by which matches ended there or behind it; those by which one ends come to it.
+    """
+    n = 0 if first == b.first else StepClasses(classes_of(m, b, b.order[first - 1])).classes
+    old = marks + n
+    for k in range(n):
+        w[old + k] = w[marks + k]
+    touched = ends_behind(m, w, b, first, marks)
+    if touched < 0:
+        return touched
+    touched = 0
+    for k in range(n):
+        w[marks + k] = w[marks + k] | w[old + k]
+        touched += w[marks + k]
+    at, came = b.first, 0  # up to `at` both have been followed; what has come is noted at w.temp, start and end
+    while True:
+        start = first_alive(m, w, b, at, first, marks, BEGINNING) if at < first and touched else first
+        start = max(start, at)
+        if start > last or (start == b.last and shown_from(m, b, start) == b.shown_last):
+            break
+        k = shown_from(m, b, start) - 1
+        if k >= b.shown_first and place_of(m, b, k) >= at and landing_of(m, b, k) > start:  # the scan jumps over it
+            at = landing_of(m, b, k)
+            continue
+        at, came = meet(m, w, p, b, start, came)
+        if at < 0:
+            return at
+    for k in range(came):
+        at = w.temp + 2 * k
+        status = put_shown(m, w, p, b, w[at], w[at + 1], w.temp + 2 * came)
+        if status < 0:
+            return status
+    return DONE
+
+
+@kernel
+def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int, came: int) -> tuple[int, int]:
+    """Follow both from a place that is in both until they meet. Returns where, or a status; and how many matches have come."""
+    was, status = withdrawn(m, w, b, start)
+    now, came = came_from(m, w, p, b, start, match_end(m, b, start) if start < b.last else NOWHERE, came)
+    while was >= 0 and now >= 0 and was != now:
+        position = shown_from(m, b, was)
+        before = place_of(m, b, position)
+        after, end = next_match(m, w, b, now)
+        if after < 0:
+            return after, came
+        if max(was, now) <= min(before, after):
+            break
+        if after < was and after <= before:
+            now, came = came_from(m, w, p, b, after, end, came)
+        else:
+            was, status = withdrawn(m, w, b, before)
+    if status < 0:
+        return status, came
+    if now < 0:
+        return now, came
+    return max(was, now), came
+
+
+@kernel
+def withdrawn(m: Memory, w: Scratch, b: Block, start: int) -> tuple[int, int]:
+    """Withdraw the match that was shown from a place. Returns where the scan went on, and a status."""
+    position = shown_from(m, b, start)
+    if position >= b.shown_last or place_of(m, b, position) != start:
+        return min(start + 1, b.last), DONE
+    was = landing_of(m, b, position)
+    status = drop_shown(m, w, b, position)
+    return was if status >= 0 else status, status
+
+
+@kernel
+def came_from(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, came: int) -> tuple[int, int]:
+    """Note the match from a place to another (NOWHERE: none). Returns where the scan goes on, or NEED_TEMP; how many came."""
+    if end == NOWHERE:
+        return min(start + 1, b.last), came
+    at = w.temp + 2 * came
+    if at + 2 + end - start + 1 > w.temp + w.temp_cap:
+        return NEED_TEMP, came
+    w[at], w[at + 1] = start, end
+    lands = landing(m, w, p, b, start, end, at + 2)
+    return (lands + 1) >> 1 if lands & 1 == 0 else (lands >> 1) + 1, came + 1
+
+
+# -- what is final -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
+    """Return the place from which on rows are held, where nothing changes before ``t``; see `afa.scan.scan.Scan.resumes`."""
+    here = cover_of(m, b, t) + 1
+    n = 0 if here == b.first else StepClasses(classes_of(m, b, b.order[here - 1])).classes
+    if n > w.rows:
+        return NEED_ROWS
+    for k in range(n):
+        w[w.new + k] = 1
+    place = first_alive(m, w, b, b.first, here, w.new, t)
+    k = shown_from(m, b, place) - 1
+    if k >= b.shown_first:
+        place = max(place, landing_of(m, b, k))
+    if m.scans == SCAN_PAST:
+        return place
+    further = shown_from(m, b, place)
+    if further < b.shown_last:
+        i = b.shown[further]
+        for k in range(b.shown_first, further):
+            end = MatchRow(end_of(m, b, k))
+            if not (end.t < b.le[i] or (end.t == b.le[i] and is_before(m, b, find_step(m, b, end), b.le[i], b.seq[i]))):
+                return place_of(m, b, k)
+    return place
+
+
+@kernel
+def find_step(m: Memory, b: Block, end: MatchRow) -> int:
+    """Return the step of the last row of a match."""
+    return b.order[find_place(m, b, end.t, end.re)]
+
+
+@kernel
+def forget(m: Memory, w: Scratch, p: Program, b: Block, t: int) -> int:
+    """Drop what follows from nothing that may change. A status."""
+    b.cleaned = t
+    place = resumes(m, w, b, t)
+    if place < 0:
+        return place
+    while b.shown_first < b.shown_last and place_of(m, b, b.shown_first) < place:
+        b.shown_first += 1
+    if place == b.first:
+        return DONE
+    b.first = place
+    if place == b.last:
+        return DONE
+    return min(derive_rows(m, w, p, b, place), DONE)

@@ -1,0 +1,258 @@
+"""The rows of a scan: what becomes of all attempts by each; see `afa.scan.rows`, of which this is the same over words.
+
+Each row begins an attempt. All attempts with equal ordered lists of threads are one class. `StepClasses` of a step stand where
+other automata have its nodes: as many rows of `NodeRow` as its words take.
+
+    classes  [b+ 3.0]  [b+ 3.0, a 2.0]          in an order of their own, that of their words: equal sets are equal words
+    links    of each class before: to 1; of the new attempt: to 0
+    took     of each thread of the class it leads to: the thread before, and the place of the pattern that took the row
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arc_cursor import run_arc, seek
+from afa.compiled.kernel.heap import put_of_step, room
+from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.step import over
+
+
+@kernel
+def classes_of(m: Memory, b: Block, i: int) -> int:
+    """Return the address of the classes of a step; 0: there are none yet."""
+    rows = b.nodes_of[i]
+    return b + b.nodes + rows.first * (NodeRow.register + m.register_words) if rows.count else 0
+
+
+@kernel
+def threads_at(m: Memory, at: StepClasses) -> int:
+    """Return the address of the first thread."""
+    return at.rest + at.classes
+
+
+@kernel
+def first_thread(m: Memory, at: StepClasses, k: int) -> int:
+    """Return the first thread of a class; of one past the last class: the number of threads."""
+    return m[at.rest + k - 1] if k else 0
+
+
+@kernel
+def link_at(m: Memory, at: StepClasses, source: int) -> int:
+    """Return the address of the link of a source; the last one is that of the attempt that begins."""
+    return threads_at(m, at) + at.threads * (Thread.register + m.held) + source * ClassLink.SIZE
+
+
+@kernel
+def event_at(m: Memory, b: Block, i: int) -> int:
+    """Return the address of the event of a step; 0: it has several, which is refused."""
+    events = b.events_of[i]
+    return b + b.events + events.first * (EventRow.payload + m.payload_words) if events.count == 1 else 0
+
+
+@kernel
+def next_arc(m: Memory, p: Program, state: int, rank: int) -> int:
+    """Return the arc event now of a state that is tried next behind a rank; NOWHERE: there is none."""
+    found, least = NOWHERE, FOREVER
+    link = p[p.first + state]
+    while link >= 0:
+        arc = ArcRow(p.rows + link * ArcRow.SIZE)
+        code = ArcWords(p.codes + arc.code * ArcWords.SIZE)
+        if code.rank > rank and code.rank < least:
+            found, least = link, code.rank
+        link = arc.next
+    return found
+
+
+@kernel
+def is_thread(m: Memory, w: Scratch, at: int, first: int, count: int, s: int) -> int:
+    """Return which of ``count`` threads from ``w[first:]`` on equals the one at ``w[at:]``; NOWHERE: none does."""
+    for k in range(count):
+        same = True
+        for j in range(s):
+            same = same and w[first + k * s + j] == w[at + j]
+        if same:
+            return k
+    return NOWHERE
+
+
+@kernel
+def take_row(
+    m: Memory, w: Scratch, p: Program, a: Any, base: int, threads: int, n: int, i: int, le: int, event: int, out: int, took: int
+) -> tuple[int, int, int]:
+    """Let ``n`` threads from ``a[threads:]`` on take an event, in order: those that go on to ``w[out:]``, how to ``w[took:]``.
+
+    ``base``: address of ``a``. Returns how many go on (or FAULT), the thread that ends a match and the place that takes the event
+    then (or NOWHERE). What ends a match cuts off what is preferred less. *Requires* room for n * arcs threads.
+    """
+    s, count = Thread.register + m.held, 0
+    for k in range(n):
+        thread = threads + k * s
+        state = a[thread + Thread.state]
+        link = next_arc(m, p, state, NOWHERE)
+        while link != NOWHERE:
+            row = ArcRow(p.rows + link * ArcRow.SIZE)
+            code = ArcWords(p.codes + row.code * ArcWords.SIZE)
+            target = out + count * s
+            m.instant = le
+            taken = run_arc(
+                m, p, row.code, m.m_at + 8 * (event + EventRow.payload), base + 8 * (thread + Thread.register),
+                m.w_at + 8 * (target + Thread.register),
+            )  # fmt: skip
+            if taken < 0:
+                return FAULT, NOWHERE, NOWHERE
+            if taken:
+                if p[p.now + code.dst]:
+                    return count, k, code.place
+                w[target + Thread.state] = code.dst
+                if is_thread(m, w, target, out, count, s) == NOWHERE:
+                    w[took + count] = k << PLACE_BITS | code.place
+                    count += 1
+            link = next_arc(m, p, state, code.rank)
+    return count, NOWHERE, NOWHERE
+
+
+@kernel
+def is_less(w: Scratch, x: int, nx: int, y: int, ny: int) -> bool:
+    """Return whether some words come before others: the fewer ones, or the smaller ones."""
+    if nx != ny:
+        return nx < ny
+    for j in range(nx):
+        if w[x + j] != w[y + j]:
+            return w[x + j] < w[y + j]
+    return False
+
+
+@kernel
+def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: StepClasses) -> int:
+    """Derive the classes and links of a step from the classes before it (0: there are none), behind the nodes of the block.
+
+    Returns how many rows of nodes they take, or NEED_ROWS, NEED_NODES, OVER, FAULT.
+    """
+    s, le, event = Thread.register + m.held, b.le[i], event_at(m, b, i)
+    sources = before.classes + 1 if before else 1
+    seek(p, le)
+    # Scratch, in the row buffers: threads found, class by class, at w.new; how they were taken, by source, at w.source; at w.old
+    # by class [first thread, threads, its place in order], at w.other by source [class, thread, place, where took begins, threads].
+    size = w.rows * (NodeRow.register + m.register_words)
+    found, took, of_class, of_source = w.new, w.source, w.old, w.other
+    classes = threads = used = 0
+    for source in range(sources):
+        begins = source == sources - 1
+        n = 1 if begins else first_thread(m, before, source + 1) - first_thread(m, before, source)
+        if (threads + (n + 1) * p.count) * s > size or used + n * p.count > size or 8 * (source + 2) > size:
+            return NEED_ROWS
+        out, count, thread, place = found + threads * s, 0, NOWHERE, NOWHERE
+        if event:
+            if begins:
+                begin = w.ready
+                w[begin + Thread.state] = 0
+                copy(p, p.begin + NodeRow.register, w, begin + Thread.register, m.held)
+                count, thread, place = take_row(m, w, p, w, m.w_at, begin, 1, i, le, event, out, took + used)
+            else:
+                at = threads_at(m, before) + first_thread(m, before, source) * s
+                count, thread, place = take_row(m, w, p, m, m.m_at, at, n, i, le, event, out, took + used)
+            if count < 0:
+                return count
+        to = NOWHERE
+        if count:
+            to = 0
+            while to < classes:
+                at = of_class + 3 * to
+                if w[at + 1] == count and is_equal(w, found + w[at] * s, out, count * s):
+                    break
+                to += 1
+            if to == classes:
+                at = of_class + 3 * classes
+                w[at], w[at + 1] = threads, count
+                classes, threads = classes + 1, threads + count
+        at = of_source + 5 * source
+        w[at], w[at + 1], w[at + 2], w[at + 3], w[at + 4] = to, thread, place, used, count
+        used += count
+    if threads > w.budget:
+        return over(w, le, threads, 0, False)
+    return write_classes(m, w, b, classes, threads, sources, used)
+
+
+@kernel
+def is_equal(w: Scratch, x: int, y: int, n: int) -> bool:
+    """Return whether ``n`` words equal others."""
+    for j in range(n):
+        if w[x + j] != w[y + j]:
+            return False
+    return True
+
+
+@kernel
+def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, sources: int, used: int) -> int:
+    """Write what `derive_row` has found behind the nodes of the block, classes in the order of their words. Returns as it does."""
+    s, width = Thread.register + m.held, NodeRow.register + m.register_words
+    found, took, of_class, of_source = w.new, w.source, w.old, w.other
+    # The place of each class in order: how many come before it.
+    for k in range(classes):
+        at = of_class + 3 * k
+        less = 0
+        for j in range(classes):
+            other = of_class + 3 * j
+            less += int(is_less(w, found + w[other] * s, w[other + 1] * s, found + w[at] * s, w[at + 1] * s))
+        w[at + 2] = less
+    words = StepClasses.rest + classes + threads * s + sources * ClassLink.SIZE + used
+    rows = (words + width - 1) // width
+    if b.node_top + rows > b.node_cap:
+        return NEED_NODES
+    out = StepClasses(b + b.nodes + b.node_top * width)
+    out.classes, out.threads, out.sources, out.words = classes, threads, sources, words
+    first = 0
+    for place in range(classes):
+        k = 0
+        while w[of_class + 3 * k + 2] != place:
+            k += 1
+        at = of_class + 3 * k
+        copy(w, found + w[at] * s, m, threads_at(m, out) + first * s, w[at + 1] * s)
+        first += w[at + 1]
+        m[out.rest + place] = first
+    behind = link_at(m, out, sources)
+    copy(w, took, m, behind, used)
+    for source in range(sources):
+        at, link = of_source + 5 * source, ClassLink(link_at(m, out, source))
+        link.to = NOWHERE if w[at] == NOWHERE else w[of_class + 3 * w[at] + 2]
+        link.thread, link.place, link.took = w[at + 1], w[at + 2], behind - out + w[at + 3]
+    return rows
+
+
+@kernel
+def same_classes(m: Memory, one: StepClasses, other: StepClasses) -> bool:
+    """Return whether two steps have the same classes."""
+    if one.classes != other.classes or one.threads != other.threads:
+        return False
+    n = one.classes + one.threads * (Thread.register + m.held)
+    for j in range(n):
+        if m[one.rest + j] != m[other.rest + j]:
+            return False
+    return True
+
+
+@kernel
+def derive_rows(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
+    """Derive the steps from a place on, until the classes of one are what they were: those behind it follow from these.
+
+    Returns the last place, or NEED_UNDO, or what `derive_row` returns.
+    """
+    before = StepClasses(classes_of(m, b, b.order[place - 1])) if place > b.first else StepClasses(0)
+    while place < b.last:
+        i = b.order[place]
+        old = StepClasses(classes_of(m, b, i))
+        rows = derive_row(m, w, p, b, i, before)
+        if rows < 0:
+            return rows
+        if not room(w, 8):
+            return NEED_UNDO
+        put_of_step(m, w, i, b.nodes_of + i, Slice(b.node_top, rows))
+        b.node_top += rows
+        before = StepClasses(classes_of(m, b, i))
+        if old and same_classes(m, old, before):
+            return place
+        place += 1
+    return b.last - 1

@@ -1,0 +1,45 @@
+"""What a scan adds to the program of the kernels: ranks of arcs, and the arcs of the measures, which are always in force."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from afa.compiled.code.native_arc import CompiledArc, compiled_arc
+from afa.compiled.code.payload_layout import Layout
+from afa.compiled.code.strings import Strings
+from afa.compiled.kernel import layout as k
+from afa.compiled.record_words import RecordForms
+from afa.model.choice import FIRST, LAST, NEXT, PAST, Choice
+
+SKIPS = {PAST: k.SCAN_PAST, NEXT: k.SCAN_NEXT, FIRST: k.SCAN_FIRST, LAST: k.SCAN_LAST}
+HEAD = 3
+"""How many words of a register the kernels need for how a match ends."""
+
+
+class ScanProgram(NamedTuple):
+    """A choice, as words."""
+
+    choice: Choice
+    registers: RecordForms  # of measures
+    arcs: tuple[CompiledArc, ...]
+    table: tuple[tuple[int, int], ...]  # `Measure`; arcs by their numbers here
+    begin: tuple[int, ...]  # words of the first register
+    lands: tuple[int, ...]  # by place
+
+    @classmethod
+    def of(cls, choice: Choice, event: Layout, strings: Strings) -> ScanProgram:
+        """Compile the measures of a choice."""
+        measures, places = choice.measures, range(len(choice.components))
+        registers = RecordForms(Layout.of(measures.register_schema), strings)
+        states = {state: i for i, state in enumerate(dict.fromkeys([measures.start, *measures.states]))}
+        arcs = {id(arc): arc for arc in choice.steps.values()}
+        numbers = {at: i for i, at in enumerate(arcs)}
+        found = [choice.steps.get((state, place, ends)) for state in states for place in places for ends in (False, True)]
+        return cls(
+            choice,
+            registers,
+            tuple(compiled_arc(arc, event, registers.layout) for arc in arcs.values()),
+            tuple((k.NOWHERE, 0) if arc is None else (numbers[id(arc)], states[arc.dst]) for arc in found),
+            tuple(registers.words(measures.register)),
+            tuple(int(component in choice.to) for component in choice.components),
+        )
