@@ -91,6 +91,8 @@ def by_state(store: Store) -> dict[str, int]:
 
 def ends(store: Store) -> Ends:
     """Count beginnings by `afa.compiled.kernel.ends`, with a table that has room for the most beginnings of a key."""
+    if store.scan is not None:
+        return Ends()
     steps = int(head_words(store, store.held(), STEPS).max(initial=0))
     places = 1 << (2 * steps + 30).bit_length()
     while True:

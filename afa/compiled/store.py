@@ -253,7 +253,7 @@ class Store:
         if n > 1 and taken:
             by_time = _ordered(changes, times, keys)
             of = np.zeros(n, np.int64) if changes is None else changes[by_time]
-            self.call(k.NET, n, self.registers.layout.width, WordArray(np.stack([by_time, of])))
+            self.call(k.NET, n, self.memory.register, WordArray(np.stack([by_time, of])))
             if changes is None:
                 found = signs[by_time]
                 order = np.concatenate([by_time[found < 0], by_time[found > 0]])
@@ -272,7 +272,7 @@ class Store:
 
     def _ranked(self, words: Any) -> None:
         """Write the order of strings for their numbers, which history decides. ``words``: RE, register; of n."""
-        for slot in self.registers.layout.slots:
+        for slot in (self.registers if self.scan is None else self.matches).layout.slots:
             if slot.field.type is str:
                 numbers, of = np.unique(words[1 + slot.value], return_inverse=True)
                 texts = self.strings.texts(numbers.tolist())

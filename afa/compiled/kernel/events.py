@@ -263,6 +263,8 @@ def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, record: int, co
 def empty_step(m: Memory, w: Scratch, p: Program, b: Block, i: int) -> int:
     """Withdraw the matches of a step that has lost its events, and note in w.until how far its nodes reached. Returns a status."""
     s = NodeRow.register + m.register_words
+    if m.scans:  # its match is followed like all others
+        return DONE
     if not room(w, 8):
         return NEED_UNDO
     rows = b.nodes_of[i]

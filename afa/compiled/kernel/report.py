@@ -111,6 +111,11 @@ def by_state(m: Memory, c: Any) -> int:
             continue
         for place in range(b.first, b.last):
             rows = b.nodes_of[b.order[place]]
+            if m.scans:
+                at = StepClasses(b + b.nodes + rows.first * s)
+                for k in range(at.threads):
+                    c[0, Thread(at.rest + at.classes + k * (Thread.register + m.held)).state] += 1
+                continue
             for k in range(rows.count):
                 c[0, NodeRow(b + b.nodes + (rows.first + k) * s).state] += 1
     return DONE

@@ -66,6 +66,8 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
                 return place
             last = place
         place += 1
+    if shown_from(m, b, b.last) < b.shown_last:  # the last row has gone, with its match
+        last = b.last
     return follow(m, w, p, b, first, last, marks)
 
 
