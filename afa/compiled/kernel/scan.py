@@ -49,6 +49,7 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
         first = find_place(m, b, c.le[record], c.seq[record])
     if ends_behind(m, w, b, first, marks) < 0:
         return NEED_ROWS
+    end = b.order[b.last - 1] if b.first < b.last else NOWHERE
     if what == SWAP:
         for place in range(first, b.last):
             if b.le[b.order[place]] < high:
@@ -66,8 +67,8 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
                 return place
             last = place
         place += 1
-    if shown_from(m, b, b.last) < b.shown_last:  # the last row has gone, with its match
-        last = b.last
+    if end != NOWHERE and (b.first == b.last or is_before(m, b, b.order[b.last - 1], b.le[end], b.seq[end])):
+        last = b.last  # the last row has gone, and nothing stands behind it to be derived
     return follow(m, w, p, b, first, last, marks)
 
 
