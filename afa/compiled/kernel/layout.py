@@ -245,6 +245,7 @@ class Block(Record, of="m"):
     over = Record.word("RE of the event of cover, or the end of the last lifetime in its list, if that is later")
     shown_first = Record.word("of scans: the first live place of Block.shown")
     shown_last = Record.word("one past the last one")
+    span = Record.word("of scans: no match has lasted longer than this from the LE of its first row to that of its last one")
     order = Record.column("place -> step, sorted by LE (then sequence)")
     le = Record.column("step -> LE, ticks")
     seq = Record.column("step -> the word of its sequence, 0 without one")

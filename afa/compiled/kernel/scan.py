@@ -132,7 +132,7 @@ def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
     k = position - 1
     while k >= b.shown_first:
         end = MatchRow(end_of(m, b, k))
-        if m.scans == SCAN_PAST and end.t < at.t:
+        if (m.scans == SCAN_PAST and end.t < at.t) or b.le[b.shown[k]] < at.t - b.span:
             break
         if same_words(a, row, m, end + width, width):
             return True
@@ -164,9 +164,12 @@ def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
 
 
 @kernel
-def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, base: int) -> int:
-    """Show the match from a place to another. A status: NEED_UNDO, NEED_LOG, NEED_TEMP, NEED_MATCHES, FAULT. Uses ``w[base:]``."""
-    n, width = end - start + 1, MatchRow.register + m.register_words
+def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int) -> int:
+    """Show the match from a place to another.
+
+    Returns the place where a scan goes on, or NEED_UNDO, NEED_LOG, NEED_TEMP, NEED_MATCHES, FAULT.
+    """
+    n, width, base = end - start + 1, MatchRow.register + m.register_words, w.temp
     path = base + 2 * width
     if path + n + 2 * m.measured > w.temp + w.temp_cap:
         return NEED_TEMP
@@ -200,7 +203,8 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int,
     move_words(m, b.shown + position, b.shown + position + 1, rest)
     b.shown[position] = i
     b.shown_last += 1
-    return DONE
+    b.span = max(b.span, b.le[last] - b.le[i])
+    return (lands >> 1) + (lands & 1)
 
 
 # -- both orbits ---------------------------------------------------------------------------------------------------------------
@@ -223,7 +227,7 @@ def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, m
     for k in range(n):
         w[marks + k] = w[marks + k] | w[old + k]
         touched += w[marks + k]
-    at, came = b.first, 0  # up to `at` both have been followed; what has come is noted at w.temp, start and end
+    at = b.first  # up to there both have been followed
     while True:
         start = first_alive(m, w, b, at, first, marks, BEGINNING) if at < first and touched else first
         start = max(start, at)
@@ -233,63 +237,51 @@ def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, m
         if k >= b.shown_first and place_of(m, b, k) >= at and landing_of(m, b, k) > start:  # the scan jumps over it
             at = landing_of(m, b, k)
             continue
-        at, came = meet(m, w, p, b, start, came)
+        at = meet(m, w, p, b, start)
         if at < 0:
             return at
-    for k in range(came):
-        at = w.temp + 2 * k
-        status = put_shown(m, w, p, b, w[at], w[at + 1], w.temp + 2 * came)
-        if status < 0:
-            return status
     return DONE
 
 
 @kernel
-def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int, came: int) -> tuple[int, int]:
-    """Follow both from a place that is in both until they meet. Returns where, or a status; and how many matches have come."""
-    was, status = withdrawn(m, w, b, start)
-    now, came = came_from(m, w, p, b, start, match_end(m, b, start) if start < b.last else NOWHERE, came)
+def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int) -> int:
+    """Follow both from a place that is in both until they meet. Returns where, or a status.
+
+    INVARIANT: what comes begins before `was`, so that no match that is shown from there on is a new one.
+    """
+    was = withdrawn(m, w, b, start)
+    while was == start and start < b.last:  # that was the match of a row that has gone
+        was = withdrawn(m, w, b, start)
+    now = shown_now(m, w, p, b, start, match_end(m, b, start) if start < b.last else NOWHERE)
     while was >= 0 and now >= 0 and was != now:
-        position = shown_from(m, b, was)
-        before = place_of(m, b, position)
+        before = place_of(m, b, shown_from(m, b, was))
         after, end = next_match(m, w, b, now)
         if after < 0:
-            return after, came
+            return after
         if max(was, now) <= min(before, after):
             break
         if after < was and after <= before:
-            now, came = came_from(m, w, p, b, after, end, came)
+            now = shown_now(m, w, p, b, after, end)
         else:
-            was, status = withdrawn(m, w, b, before)
-    if status < 0:
-        return status, came
-    if now < 0:
-        return now, came
-    return max(was, now), came
+            was = withdrawn(m, w, b, before)
+    return was if was < 0 else now if now < 0 else max(was, now)
 
 
 @kernel
-def withdrawn(m: Memory, w: Scratch, b: Block, start: int) -> tuple[int, int]:
-    """Withdraw the match that was shown from a place. Returns where the scan went on, and a status."""
+def withdrawn(m: Memory, w: Scratch, b: Block, start: int) -> int:
+    """Withdraw the match that was shown from a place, if there is one. Returns where the scan went on, or a status."""
     position = shown_from(m, b, start)
     if position >= b.shown_last or place_of(m, b, position) != start:
-        return min(start + 1, b.last), DONE
+        return min(start + 1, b.last)
     was = landing_of(m, b, position)
     status = drop_shown(m, w, b, position)
-    return was if status >= 0 else status, status
+    return was if status >= 0 else status
 
 
 @kernel
-def came_from(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, came: int) -> tuple[int, int]:
-    """Note the match from a place to another (NOWHERE: none). Returns where the scan goes on, or NEED_TEMP; how many came."""
-    if end == NOWHERE:
-        return min(start + 1, b.last), came
-    at = w.temp + 2 * came
-    if at + 2 + end - start + 1 > w.temp + w.temp_cap:
-        return NEED_TEMP, came
-    w[at], w[at + 1] = start, end
-    lands = landing(m, w, p, b, start, end, at + 2)
-    return (lands + 1) >> 1 if lands & 1 == 0 else (lands >> 1) + 1, came + 1
+def shown_now(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int) -> int:
+    """Show the match from a place to another (NOWHERE: there is none). Returns where the scan goes on, or a status."""
+    return min(start + 1, b.last) if end == NOWHERE else put_shown(m, w, p, b, start, end)
 
 
 # -- what is final -------------------------------------------------------------------------------------------------------------
