@@ -22,6 +22,8 @@ from afa.engine.cuts import Cuts
 from afa.errors import blame
 from afa.model.arc import TIMEOUT
 
+SCANNED = 1 << 12
+"""The most records of a scan: of one call's records together it follows what was shown and what is."""
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
 SPARSE = 16
@@ -105,6 +107,7 @@ class Batches:
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
             looks = store.arcs.looks
+            store.memory.m[k.Memory.coming] = 0 if store.keyed else self._coming
             self._run_part(words, batch, low, host)
             self._part = min(store.arcs.next_part(high - low, looks), CHUNK)
             low = high
@@ -163,6 +166,8 @@ class Batches:
 
     def _straight(self, batch: Encoded) -> WordArray | None:
         """Return the columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
+        if self._store.scan is not None:
+            return None
         program = self._program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
         if found is not None and self._counts is not None:
@@ -201,6 +206,8 @@ class Batches:
             return most
         if not arcs.native:
             return min(most, choices.LEAST)
+        if self._store.scan is not None:
+            return min(most, SCANNED)
         memory = self._store.memory
         words = max(1, memory.row * int(memory.m[k.Memory.rate + 1]) >> 6)
         return min(chunks * CHUNK, max(ROOM // words, choices.LEAST), most)

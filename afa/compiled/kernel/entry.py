@@ -28,7 +28,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
     """Do the one thing that ``what`` names. Returns what the kernel that does it returns."""
     if what >= FIRST:
         return keys(m, w, p, c, what, low, high)
-    if what not in (FORWARD, GROUPS):
+    if what not in (FORWARD, GROUPS) and (what not in (RUN, SCAN) or m.scans == 0):
         m.coming = 0
     if w.owed > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records that have grown may change otherwise
         save_in_full(m, w)
