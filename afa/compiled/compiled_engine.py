@@ -24,6 +24,7 @@ from afa.compiled.match_totals import match_totals
 from afa.compiled.memory import WordArray
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.router import Router
+from afa.compiled.scan_reading import ScanReading
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.engine import Budget, Ends, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
@@ -304,22 +305,30 @@ class CompiledEngine:
 
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         held = self._held(key)
+        if held is not None and self.store.scan is not None:
+            return ScanReading(*held).steps(low, high)
         return [] if held is None else held_steps(*held, low, high, starts)
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         held = self._held(key)
+        if held is not None and self.store.scan is not None:
+            return ScanReading(*held).ways(sought)
         return None if held is None else match_paths(*held, sought)
 
     def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
         held = self._held(key)
-        return None if held is None else match_totals(*held, sought, field, component)
+        return None if held is None or self.store.scan is not None else match_totals(*held, sought, field, component)
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
         held = self._held(key)
+        if held is not None and self.store.scan is not None:
+            return [(match.record, match.le, match.re) for match in ScanReading(*held).matches() if match.le >= low]
         return [] if held is None else held_matches(*held, low)
 
     def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
         held = self._held(key)
+        if held is not None and self.store.scan is not None:
+            return ScanReading(*held).picks(soughts)
         return Picks([None for _ in soughts], []) if held is None else match_picks(*held, soughts)
 
     def _held(self, key: Hashable) -> tuple[Store, int] | None:

@@ -12,6 +12,7 @@ from afa.compiled.block import KeyBlock, head_words
 from afa.compiled.compiled_states import sizes
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
+from afa.compiled.scan_invariants import check_scan
 from afa.compiled.store import Store
 from afa.errors import SnapshotError
 from afa.model.pmatch import PMatch, Rest
@@ -21,6 +22,9 @@ from afa.model.transitions import Transitions
 
 def check(store: Store) -> None:
     """Assert all invariants of all keys; the AssertionError says which does not hold, and where."""
+    if store.scan is not None:
+        check_scan(store)
+        return
     totals: Counter[str] = Counter()
     transitions = Transitions(store.automaton, store.arcs.table, store.faults and Faults())
     for code in store.held().tolist():

@@ -13,7 +13,7 @@ that: the match of an attempt is its last end before its bound, and where there 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
@@ -250,6 +250,19 @@ class Scan(Algorithm):
         found = [row for row, place in zip(match.rows, match.took) if choice.components[place] in choice.to]
         row = start if choice.skip == NEXT or not found else found[0] if choice.skip == FIRST else found[-1]
         return Point(row, row == start)
+
+    def derive_all(self, s: Any) -> None:
+        """Derive all rows of a state that has only these."""
+        self._derive(s, s.index.peekitem(0)[0], len(s.index))
+
+    def all_shown(self, s: Any) -> Iterator[ScanMatch]:
+        """Yield what a scan of all rows shows, for tests."""
+        at = self.next_row(s, Point(s.place(-NEVER), False))
+        while at < s.behind:
+            match = self.match_of(s, at)
+            if match is not None:
+                yield match
+            at = self.next_row(s, Point(at, True) if match is None else self.landing(match))
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.engine import Ends, Living, Picks, Setup, SoughtMatch, Step, Ways
@@ -14,7 +12,8 @@ from afa.interpreted import interpreted_states as saved
 from afa.interpreted.interpreted_engine import InterpretedEngine
 from afa.interpreted.state import State
 from afa.scan.rows import derive
-from afa.scan.scan import Point, Scan, ScanMatch, ScanState
+from afa.scan.scan import Scan, ScanMatch, ScanState
+from afa.scan.told import RowTaken, picks_of, ways_of
 from afa.state.states import States
 from punctuation.time import FOREVER
 
@@ -72,48 +71,14 @@ class ScanEngine(InterpretedEngine):
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         found = self._found(key, sought)
-        if not found:
-            return None
-        s: Any = self.states[key]
-        rows = {place: i for i, place in enumerate(sorted({place for match in found for place in match.rows}))}
-        held = [s.index[place] for place in rows]
-        groups: list[list[int]] = [[], [], [], []]
-        edges: list[tuple[int, int]] = []
-        ends: list[list[int]] = [[], []]
-        number = 1
-        for match in found:
-            for i, (place, took) in enumerate(zip(match.rows, match.took)):
-                number += 1
-                edges.append((len(edges), number - 1 if i else 0))
-                for column, value in zip(groups, (rows[place], number, rows[place], took)):
-                    column.append(value)
-            ends[0].append(rows[match.rows[-1]])
-            ends[1].append(number)
-        by_step = np.argsort(groups[0], kind="stable")
-        place_of = np.empty_like(by_step)
-        place_of[by_step] = np.arange(len(by_step))
-        return Ways(
-            [row.le for row in held],
-            [np.array(column)[by_step].tolist() for column in groups],
-            np.array([(place_of[i], before) for i, before in edges])[by_step].T,
-            ends,
-            [(tuple(row.payload), row.re) for row in held],
-            type(held[0].payload),
-            self._choice.components,
-            number + 1,
-            max(match.re for match in found),
-        )
+        return ways_of(self._choice, [self._rows(key, match) for match in found], max((match.re for match in found), default=0))
 
     def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
-        found = [self._found(key, sought) for sought in soughts]
-        places = dict.fromkeys(place for matches in found for match in matches for place in match.rows)
-        numbers = {place: i for i, place in enumerate(places)}
-        index: Any = self.states[key].index if places else {}
-        told: list[list[tuple[str, int]] | None] = []
-        for matches in found:
-            took = ((place, self._choice.components[i]) for match in matches for place, i in zip(match.rows, match.took))
-            told.append([(name, numbers[place]) for place, name in sorted(set(took))] if matches else None)
-        return Picks(told, [(index[place].payload, index[place].le, index[place].re) for place in places])
+        return picks_of(self._choice, [[self._rows(key, match) for match in self._found(key, sought)] for sought in soughts])
+
+    def _rows(self, key: Hashable, match: ScanMatch) -> list[RowTaken]:
+        rows = (self.states[key].index[at] for at in match.rows)
+        return [RowTaken(row.key, row.le, row.payload, row.re, place) for row, place in zip(rows, match.took)]
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]]:
         s = self.states.get(key)
@@ -182,12 +147,7 @@ class ScanEngine(InterpretedEngine):
             fresh.folds.add(place)
         for level, known in enumerate(s.folds._known):
             assert all(fresh.folds._fold(level, head) == fold for head, fold in known.items()), f"folds of level {level}"
-        at, seen = fresh.folds.behind(fresh.place(-(1 << 65))), {}
-        while at < s.behind:
-            match = self._algorithm.match_of(fresh, at)
-            if match is not None:
-                seen[at] = match
-            at = self._algorithm.next_row(fresh, Point(at, True) if match is None else self._algorithm.landing(match))
+        seen = {match.rows[0]: match for match in self._algorithm.all_shown(fresh)}
         assert seen == dict(s.shown), f"shown: {seen} against {dict(s.shown)}"
         counts: dict[Any, int] = {}
         for match in seen.values():

@@ -278,9 +278,7 @@ class StepClasses(Record, of="m"):
     threads = Record.word("how many threads they have, all in all")
     sources = Record.word("how many classes there are before the step, and one more: the attempt that begins with it")
     words = Record.word("how many words all is")
-    rest = Record.words(
-        "by class one past its last thread; `Thread`s; by source a `ClassLink`; the words of ClassLink.took"
-    )
+    rest = Record.words("by class one past its last thread; `Thread`s; by source a `ClassLink`; the words of ClassLink.took")
 
 
 class Thread(Record, of="m"):
@@ -296,9 +294,7 @@ class ClassLink(Record, of="m"):
     to = Record.word("the class behind the step; NOWHERE: it is over")
     thread = Record.word("the thread that ends a match here; NOWHERE: none does")
     place = Record.word("the place of the pattern that took the event then")
-    took = Record.word(
-        "where its words begin in StepClasses: for each thread of `to` the thread before << PLACE_BITS | place"
-    )
+    took = Record.word("where its words begin in StepClasses: for each thread of `to` the thread before << PLACE_BITS | place")
 
 
 PLACE_BITS = 16

@@ -1,0 +1,116 @@
+"""Read what a scan shows of one key from Python: which matches, and the rows of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from afa.compiled.block import KeyBlock
+from afa.compiled.kernel import layout as k
+from afa.compiled.store import Store
+from afa.engine import Picks, SoughtMatch, Step, Ways
+from afa.scan.told import RowTaken, picks_of, ways_of
+
+
+class HeldMatch(NamedTuple):
+    """A match shown: the steps of its first and last row, and what it shows."""
+
+    first: int
+    last: int
+    record: Any
+    le: int
+    re: int
+
+
+class ScanReading:
+    """The rows and the matches of one key, by its number."""
+
+    def __init__(self, store: Store, code: int) -> None:
+        assert store.scan is not None
+        self._store, self._choice = store, store.scan.choice
+        self._block = KeyBlock(store, code)
+        self._steps = self._block.steps
+
+    def matches(self) -> Iterator[HeldMatch]:
+        """Yield the matches that are shown, by their starts."""
+        block, width = self._block, k.MatchRow.register + self._store.memory.register
+        told, record = self._store.matches.layout.width, self._store.matches.record
+        if not block.at:
+            return
+        low, high = block.head(k.Block.shown_first), block.head(k.Block.shown_last)
+        for position in range(low, high):
+            step = block.word(k.Block.shown, position)
+            (le, seq, *_), (t, re, *words) = block.rows(block.word(k.Block.matches_of, step), k.Block.matches, width)
+            yield HeldMatch(step, self._step_at(le, seq), record(words[:told]), t, re)
+
+    def ways(self, sought: SoughtMatch) -> Ways | None:
+        """See `afa.engine.Engine.ways`."""
+        found = self._found(sought)
+        return ways_of(self._choice, [self._rows(match) for match in found], max((match.re for match in found), default=0))
+
+    def picks(self, soughts: Sequence[SoughtMatch]) -> Picks:
+        """See `afa.engine.Engine.picks`."""
+        return picks_of(self._choice, [[self._rows(match) for match in self._found(sought)] for sought in soughts])
+
+    def steps(self, low: int, high: int) -> list[Step]:
+        """See `afa.engine.Engine.steps`."""
+        times = [self._block.word(k.Block.le, step) for step in self._steps]
+        first = max(sum(le < low for le in times) - 1, 0)
+        last = sum(le <= high for le in times) + 1
+        event = self._store.payloads.record
+        return [
+            Step(le, le, True, {(event(words), re): copies for re, copies, *words in self._block.events(step)}, [])
+            for le, step in zip(times[first:last], self._steps[first:last])
+        ]
+
+    def classes(self, step: int) -> set[Any]:
+        """Return the classes behind a step: tuples of threads, (state, register)."""
+        words, width = self._classes(step), k.Thread.register + self._store.registers.layout.width
+        classes, states = int(words[k.StepClasses.classes]), self._store.arcs.states
+        ends = words[k.StepClasses.rest : k.StepClasses.rest + classes].tolist()
+        threads = words[k.StepClasses.rest + classes :][: ends[-1] * width if ends else 0].reshape(-1, width).tolist()
+        found = [(states[state], self._store.registers.record(register)) for state, *register in threads]
+        return {tuple(found[first:end]) for first, end in zip([0, *ends], ends)}
+
+    def _found(self, sought: SoughtMatch) -> list[HeldMatch]:
+        return [
+            match
+            for match in self.matches()
+            if match.le == sought.le and sought.re in (None, match.re) and tuple(match.record) in sought.payloads
+        ]
+
+    def _step_at(self, le: int, seq: int) -> int:
+        word = self._block.word
+        return next(step for step in self._steps if word(k.Block.le, step) == le and word(k.Block.seq, step) == seq)
+
+    def _rows(self, match: HeldMatch) -> list[RowTaken]:
+        """Read back which place of the pattern took each row of a match, from the links of its rows."""
+        first, last = self._steps.index(match.first), self._steps.index(match.last)
+        steps = self._steps[first : last + 1]
+        links, source = [], k.NOWHERE
+        for step in steps:
+            links.append(self._link(step, source))
+            source = links[-1][0]
+        thread, place = links[-1][1:3]
+        places = [place]
+        for step, link in zip(reversed(steps[:-1]), reversed(links[:-1])):
+            took = int(self._classes(step)[link[3] + thread])
+            thread, place = took >> k.PLACE_BITS, took & (1 << k.PLACE_BITS) - 1
+            places.append(place)
+        event, found = self._store.payloads.record, []
+        for at, (step, place) in enumerate(zip(steps, reversed(places)), first):
+            ((re, _, *words),) = self._block.events(step)
+            found.append(RowTaken(at, self._block.word(k.Block.le, step), event(words), re, place))
+        return found
+
+    def _classes(self, step: int) -> Any:
+        """Return the words of `StepClasses` of a step."""
+        return self._block.node_array(step).ravel()
+
+    def _link(self, step: int, source: int) -> list[int]:
+        words = self._classes(step)
+        classes, threads, sources, _ = words[: k.StepClasses.rest].tolist()
+        at = k.StepClasses.rest + classes + threads * (k.Thread.register + self._store.registers.layout.width)
+        at += (sources - 1 if source == k.NOWHERE else source) * k.ClassLink.SIZE
+        found: list[int] = words[at : at + k.ClassLink.SIZE].tolist()
+        return found
