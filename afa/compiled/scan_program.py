@@ -26,6 +26,11 @@ class ScanProgram(NamedTuple):
     begin: tuple[int, ...]  # words of the first register
     lands: tuple[int, ...]  # by place
 
+    def constants(self) -> list[str]:
+        """Return the strings that the measures name."""
+        codes = [arc.code for arc in self.arcs if arc.code is not None]
+        return [param.value for code in codes for param in code.params if param.kind == "str"]
+
     @classmethod
     def of(cls, choice: Choice, event: Layout, strings: Strings) -> ScanProgram:
         """Compile the measures of a choice."""

@@ -168,9 +168,12 @@ class Store:
         """
         constants = [self.strings.number(text) for each in self.stores for text in each.arcs.constants()]
         n = len(self.strings)
-        words: Any = np.zeros((3, max(n, self.payloads.layout.width, self.registers.layout.width, 1)), np.int64)
+        words: Any = np.zeros((4, max(n, self.payloads.layout.width, self.memory.register, 1)), np.int64)
         words[0, _string_words(self.payloads.layout)] = 1
         words[1, _string_words(self.registers.layout)] = 1
+        words[3, _string_words(self.matches.layout)] = 1
+        if self.scan is not None:
+            constants += [self.strings.number(text) for text in self.scan.constants()]
         for each in self.stores:
             each.call(k.STRINGS, 0, n, WordArray(words))
         initial = self.registers.words(self.automaton.register)

@@ -25,6 +25,7 @@ from afa.compiled.kernel.matches import store_matches
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.propagate import propagate
+from afa.compiled.kernel.scan_matches import first_over
 from afa.compiled.kernel.step import is_cover, store_nodes, waits_since
 
 
@@ -186,7 +187,9 @@ def set_deadlines(m: Memory, p: Program, b: Block, key: int) -> None:
     first, last = b.first, b.last
     if first < last:
         i = b.order[first]
-        if p.timeout:  # each punctuation may fire some
+        if m.scans:
+            dead = first_over(m, b)
+        elif p.timeout:  # each punctuation may fire some
             act = dead = BEGINNING
         elif b.events_of[i].count or not is_cover(m, b, i):
             dead = b.le[i] + 1

@@ -10,6 +10,7 @@ from typing import Any
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import grow
+from afa.compiled.kernel.scan_rows import classes_of, threads_at
 from afa.compiled.kernel.unpacked import TOO_MUCH, block_of_key, pack
 
 STEPS = -1  # instead of a field of `Block`: how many steps
@@ -50,8 +51,8 @@ def set_heads(m: Memory, w: Scratch, c: Any, n: int, name: int) -> int:
 def mark_strings(m: Memory, c: Any, n: int) -> int:
     """Mark in row 2 of the batch the numbers below ``n`` of strings that keys refer to. Returns DONE.
 
-    Row 0 says which words of a payload are strings, row 1 the same of a register; m.ordered whether the sequence is one. Rows that
-    a block has left behind count until it is moved.
+    Row 0 says which words of a payload are strings, row 1 the same of a register, row 3 of a match where a scan chooses; m.ordered
+    whether the sequence is one. Rows that a block has left behind count until it is moved, but for those of a scan.
     """
     v, r = m.payload_words, m.register_words
     for key in range(m.keys):
@@ -59,13 +60,29 @@ def mark_strings(m: Memory, c: Any, n: int) -> int:
         if b == 0:
             continue
         mark_rows(m, c, n, 0, v, b + b.events + EventRow.payload, EventRow.payload + v, b.event_top)
-        mark_rows(m, c, n, 1, r, b + b.nodes + NodeRow.register, NodeRow.register + r, b.node_top)
-        mark_rows(m, c, n, 1, r, b + b.matches + MatchRow.register, MatchRow.register + r, b.match_top)
+        if m.scans:
+            mark_classes(m, c, n, b)
+        else:
+            mark_rows(m, c, n, 1, r, b + b.nodes + NodeRow.register, NodeRow.register + r, b.node_top)
+            mark_rows(m, c, n, 1, r, b + b.matches + MatchRow.register, MatchRow.register + r, b.match_top)
         mark_rows(m, c, n, 0, v, b + b.pending + PendingRow.payload, PendingRow.payload + v, b.pending_top)
         if m.ordered == 2:
             for i in range(b.steps):
                 mark_string(c, b.seq[i], n)
     return DONE
+
+
+@kernel
+def mark_classes(m: Memory, c: Any, n: int, b: Block) -> None:
+    """Mark the strings of threads, and of what is shown."""
+    for place in range(b.first, b.last):
+        at = StepClasses(classes_of(m, b, b.order[place]))
+        s = Thread.register + m.held
+        mark_rows(m, c, n, 1, m.held, threads_at(m, at) + Thread.register, s, at.threads)
+    width = MatchRow.register + m.register_words
+    for k in range(b.shown_first, b.shown_last):
+        row = b + b.matches + (b.matches_of[b.shown[k]].first + 1) * width
+        mark_rows(m, c, n, 3, m.told, row + MatchRow.register, width, 1)
 
 
 @kernel

@@ -14,6 +14,9 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.scan_rows import classes_of, event_at, link_at
 
+NEAR = 64
+"""How many rows `first_over` looks at."""
+
 
 @kernel
 def link_of(m: Memory, b: Block, place: int, source: int) -> int:
@@ -200,3 +203,20 @@ def first_alive(m: Memory, w: Scratch, b: Block, low: int, place: int, marks: in
         here, there = there, w.ready if there == w.other else w.other
         at -= 1
     return found
+
+
+@kernel
+def first_over(m: Memory, b: Block) -> int:
+    """Return the smallest promise that may make a block smaller: before it the attempt of its first row may go on.
+
+    A lower bound, where that is long. O(1).
+    """
+    until, source, place = FOREVER, NOWHERE, b.first
+    while place < min(b.last, b.first + NEAR):
+        i = b.order[place]
+        source = ClassLink(link_of(m, b, place, source)).to
+        if source == NOWHERE:
+            return b.le[i] + 1
+        until = min(until, EventRow(event_at(m, b, i)).re)
+        place += 1
+    return until if place == b.last else min(until, b.le[b.order[place]] + 1)
