@@ -105,7 +105,8 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
     core, alone = first._core, [first]
     assert core.taken is not None
     kinds = {arc.kind for arc in core.automaton.arcs}
-    steady, anew, front = not isinstance(first, After), isinstance(core.told, ToldAnew), _front(first)
+    steady = not isinstance(first, After) and core.automaton.choice is None
+    anew, front = isinstance(core.told, ToldAnew), _front(first)
 
     def again() -> Any:
         """Return the operator that was looked at, to the one who asks first, or another one."""

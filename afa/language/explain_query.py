@@ -6,6 +6,9 @@ repetition costs as much as the values differ that it has to hold:
     flat           nothing of what it takes is read later
     by value       a value of one event (last, first), the smallest, the largest, a count: as many partial matches as values
     exponential    a sum or a mean: every subset has its own; conditions on them wait for the match where they can (`postponed`)
+
+Where a scan chooses (AFTER MATCH SKIP), attempts that hold equal values share all that becomes of them: a row costs as much as the
+values differ that conditions read, *by start*.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ from afa.expression.text import text_of_expr
 from afa.language.items import Item, items_of
 from afa.language.lowering import Lowered
 from afa.language.match_states import END, WAITS, MatchState
-from afa.language.pattern import ANY, Repeat, Tree, named_in, parts_of
+from afa.language.pattern import ANY, Tree, named_in
 from afa.language.postponed import QueryPlan
 
 NOT_ON_SPARK = (
     ", by .operator(): so flat holds of that only; on Spark (afa.spark.match) it is carried, by up to 2^n partial matches"
 )
-FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
+FLAT, BY_VALUE, EXPONENTIAL, BY_START = "flat", "by value", "exponential", "by start"
 
 
 class StateExplanation(NamedTuple):
@@ -54,13 +57,16 @@ class FieldExplanation(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a repetition under skip till any match costs, and the conditions that make it so."""
+    """What a repetition costs, under skip till any match or in a scan that chooses, and the conditions that make it so."""
 
     component: str
     kind: str
     why: tuple[str, ...]
 
     def __str__(self) -> str:
+        if self.kind == BY_START:
+            read = "; ".join(self.why)
+            return f"cost of {self.component}: one partial match for each value that open attempts hold, as read by {read}"
         what = {
             FLAT: "flat: nothing of what it takes is read later",
             BY_VALUE: "one partial match for each value that it holds",
@@ -140,14 +146,17 @@ def _field(lowered: Lowered, i: int) -> FieldExplanation:
 
 
 def _cost(lowered: Lowered, state: MatchState) -> Cost | None:
-    """Returns the cost of the repetition in which a match rests; None: no repetition under any."""
+    """Returns the cost of the repetition in which a match rests; None: no repetition under any, or one that attempts share."""
     if state.position == WAITS:
         return None
     conditions, registers = lowered.conditions, lowered.registers
+    component = conditions.positions.components[state.position].name
+    if lowered.automaton.choice is not None:
+        held = set(registers.live[state]) if _repeats(lowered, state) else set()
+        return Cost(component, BY_START, tuple(_readers(lowered, held))) if held else None
     loops = [step for step in lowered.steps.steps if step.src == step.dst == state]
     if not loops or not any(edge.to == state.position and edge.gap.strategy == ANY for edge in conditions.ways(state)):
         return None
-    component = conditions.positions.components[state.position].name
     moved = {item for item in registers.live[state] if any(lowered.steps.after(step, item) != item for step in loops)}
     sums = {item for item in moved if item.kind == "sum"}
     kind = EXPONENTIAL if sums else BY_VALUE if moved else FLAT
@@ -176,20 +185,22 @@ def _warnings(lowered: Lowered) -> list[str]:
             "events of one instant are alternatives, of which a match takes one: a repetition over many of them has as many "
             "matches as there are choices; order_by= names the field that puts them in order"
         )
-    if any(item.kind == "path" for item in lowered.registers.fields):
+    open_for_ever = dict.fromkeys(
+        lowered.conditions.positions.components[state.position].name
+        for state in lowered.steps.states[1:]
+        if state.position != WAITS and _repeats(lowered, state)
+    )
+    if lowered.tree.window is None and lowered.automaton.choice is not None:
+        long = f" ({', '.join(open_for_ever)} may take any number)" if open_for_ever else ""
         found.append(
-            "a group repeats, or a name stands at several places: a match carries its choices, at most 62, and a call that makes "
-            "one of more is refused (afa.BudgetError); each way to take the same rows is a partial match of its own, so let their "
-            "conditions exclude each other"
+            f"without WITHIN a match never expires: an attempt lies open as long as each row that comes is one that it can take{long}, "
+            "and from its first row on all are held; no match is final before the last watermark"
         )
-    unbounded = any(isinstance(part, Repeat) and part.high is None for part in parts_of(lowered.tree.pattern))
-    if lowered.tree.skip is not None and unbounded:
-        found.append(
-            "a repetition without a bound: where each of n rows of a run may begin a match, as in (a b*), n * (n + 1) / 2 partial "
-            "matches are made to show one, and held until they are final; runs, islands and sessions cost less as a Derive "
-            "(afa.situations)"
-        )
-    if lowered.tree.window is None:
-        chosen = "" if lowered.tree.skip is None else ", and so are all matches, as what is chosen is never final"
-        found.append(f"without WITHIN a match never expires: what has begun is held for ever{chosen}")
+    elif lowered.tree.window is None:
+        found.append("without WITHIN a match never expires: what has begun is held for ever")
     return found
+
+
+def _repeats(lowered: Lowered, state: MatchState) -> bool:
+    """Return whether a match can come back to a state, so that rows without a bound may be taken."""
+    return state.position in lowered.conditions.positions.behind([state.position])

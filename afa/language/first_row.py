@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 from afa.expression.nodes import And, Compare, Const, Expr, If, IsNone, Not, Or, operands, rebuilt
 from afa.language.terms import Aggregate, Ref
@@ -66,11 +65,9 @@ def with_last(expr: Expr, variable: str, required: frozenset[str]) -> Expr:
     match expr:
         case IsNone(Ref(component, "last", field, 0)) if component == variable and field in required:
             return FALSE
-        case And(items) | Or(items):
-            return replace(expr, items=tuple(with_last(item, variable, required) for item in items))
-        case Not(x):
-            return Not(with_last(x, variable, required))
-    return expr
+        case If(Compare("==", Aggregate(component, "count", None, False), Const(0)), _, other) if component == variable:
+            return with_last(other, variable, required)
+    return rebuilt(expr, lambda part: with_last(part, variable, required))
 
 
 def positive(expr: Expr) -> Expr:

@@ -133,7 +133,7 @@ class Query(Pattern):
     @property
     def traits(self) -> list[str]:
         """What contradicts options: it is a query, chooses, tells rows."""
-        more = {SKIP: self.tree.skip, ALL_ROWS: self.tree.rows}
+        more = {ALL_ROWS: self.tree.rows, SKIP: self.tree.skip}
         return [QUERY, *(name for name, there in more.items() if there is not None)]
 
     @property
@@ -274,6 +274,12 @@ class Query(Pattern):
         """
         said = options_again(options)
         key = own_key(self, said)
+        older = {"Choose", "AllRows", "ChosenMembers"} & {part.name for part in parts_of(blob)[0]}
+        if older and self.automaton.choice is not None:
+            raise SnapshotError(
+                f"expected a snapshot of an operator that chooses while it matches but got one of an older version, which chose behind "
+                f"it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it what the window still holds"
+            )
         check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))
         asked: dict[str, Any] = {
@@ -330,6 +336,12 @@ class Query(Pattern):
         """
         if not isinstance(other, Query):
             raise AfaError(f"expected a Query but got {other!r}")
+        mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
+        if mine != its:
+            raise AfaError(
+                "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES), for a running operator, "
+                "but got another one: make a new operator of it, and feed it what the window still holds"
+            )
         if (self.tree.skip, self._choose) != (other.tree.skip, other._choose):
             raise AfaError(
                 f"expected a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {self._choose}, but got {other._choose}"

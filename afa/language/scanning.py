@@ -19,14 +19,14 @@ from afa.language.preference import END, Preference
 from afa.language.rows_asked import rows_shown
 from afa.language.steps import StateStep
 from afa.model.automaton import changed
-from afa.model.choice import NEXT, PAST, Choice, Ranked, Way
+from afa.model.choice import NEXT, PAST, Choice, Ranked, Way, place_of
 
 
 def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
     """Lower a tree with AFTER MATCH SKIP to an automaton that chooses."""
     _check(tree)
     bare = replace(tree, skip=None, rows=None)
-    lowered, measures = Lowered(bare, taken, shows=False), Lowered(bare, asks=False)
+    lowered, measures = Lowered(bare, taken, shows=False), Lowered(bare, shows=tree.rows is None, asks=False)
     ranks = Ranks(lowered)
     said, to = str(tree.skip), frozenset[str]()
     if said not in (PAST, NEXT):
@@ -51,7 +51,7 @@ def _check(tree: Tree) -> None:
     loose = next((gap for gap in gaps_of(tree.pattern) if gap.strategy not in (STRICT, PARTITION) or gap.absent), None)
     whole = next((component for component in components_of(tree.pattern) if component.done), None)
     for wanted, got in (
-        ("neighbours with nothing between them", loose or tree.before or tree.after),
+        ("neighbours with nothing between them", loose or tree.after or (tree.rows is not None and tree.before)),
         ("a total order of rows (ties=False)", "ties=True" if tree.ties else None),
         ("conditions of rows, and none of a whole component,", whole),
     ):
@@ -60,18 +60,20 @@ def _check(tree: Tree) -> None:
 
 
 class Ranks:
-    """The order of preference of the arcs of a lowered pattern."""
+    """The order of preference of the steps of a lowered pattern. It follows from the pattern alone, whatever its conditions are."""
 
     def __init__(self, lowered: Lowered) -> None:
-        self._preference, self._arcs = Preference(lowered.tree.pattern), lowered.arc_of
+        self._preference, self._lowered = Preference(lowered.tree.pattern), lowered
 
     def ways(self) -> dict[Way, Ranked]:
-        """Return the rank of each arc. Of several places where the same is asked the preferred one counts."""
+        """Return the rank of each step. Of several places where the same is asked the preferred one counts."""
         found: dict[Way, Ranked] = {}
-        for step, arc in self._arcs.items():
+        lowered = self._lowered
+        for step in lowered.steps.steps:
             rank = self._rank(step)
             if rank is not None:
-                way = arc.src, arc.dst, str(arc.select)
+                dst = lowered.final if step.dst is None else lowered.names[step.dst]
+                way = place_of(lowered.names[step.src]), place_of(dst), lowered.steps.names[step.to]
                 found[way] = min(Ranked(rank, step.to), found.get(way, Ranked(rank, step.to)))
         return found
 

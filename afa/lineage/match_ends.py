@@ -190,9 +190,10 @@ class _Here:
 
     def __init__(self, held: LineageSource, match: Change) -> None:
         le: Any = match.le
-        if le < held.answers:
+        final = max(held.answers, BEGINNING if held.automaton.choice is None else held.progress.output)
+        if le < final:
             raise ChangeError(
-                f"expected a match in force with le >= {held.answers} (promised) but got {match.payload!r} at le={le}: "
+                f"expected a match in force with le >= {final} (promised) but got {match.payload!r} at le={le}: "
                 f"it is final, and forgotten"
             )
         self._held, self._match, self._le = held, match, le
@@ -262,7 +263,7 @@ def matches_from(held: LineageSource, key: Hashable, low: int) -> list[Change]:
 
     O(steps from ``low`` on, and what stands there; all steps, where there are time-outs), unless the engine holds its matches.
     """
-    low = max(low, held.progress.final)
+    low = max(low, held.progress.output)
     shown, known = len(held.shown.fields), held.engine.matches(key, low)
     if known is not None:
         payloads = [(tuple(held.automaton.match(register)), le, re) for register, le, re in known]
@@ -311,8 +312,11 @@ def _near(held: LineageSource, transitions: Transitions, match: Change) -> str:
     """Return which matches in force are near to one that is not, in words. O(what is held of the key)."""
     payload, key = match.payload, match.key
     le: Any = match.le
-    steps = held.engine.steps(key, BEGINNING, FOREVER - 1)
-    found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= held.progress.answers))
+    if held.automaton.choice is None:
+        steps = held.engine.steps(key, BEGINNING, FOREVER - 1)
+        found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= held.progress.answers))
+    else:
+        found = {(tuple(each.payload), each.le, each.re): None for each in matches_from(held, key, BEGINNING)}  # type: ignore[misc]
     if not found:
         return f"none is in force{_of(key)}"
     near = sorted(found, key=lambda end: (end[0] != payload, abs(end[1] - le), end[1], repr(end)))[:NEAR]

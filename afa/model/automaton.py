@@ -129,6 +129,8 @@ class Automaton:
         check_arc(arc)
         check_written(arc, self.event_schema, self.register_schema)
         check_servable(arc, self.event_schema, self.register_schema)
+        if self.choice is not None:
+            self.choice.check_arc(arc)
 
     def bound(self, tick: str | None) -> Automaton:
         """Return the automaton with each `afa.span` in its arcs as the ticks that it lasts; this very one if there are none.

@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from afa.errors import AutomatonError
+from afa.model.arc import CONSUME, Arc
 from afa.schema import Schema
 
 if TYPE_CHECKING:
-    from afa.model.arc import Arc
     from afa.model.automaton import Automaton
 
 PAST, NEXT, FIRST, LAST = "past last row", "to next row", "to first", "to last"
 Way = tuple[str, str, str]
-"""The states of an arc, and the component for which it takes a row."""
+"""The places where an arc begins and ends (`place_of` its states), and the component for which it takes a row."""
 
 
 class Ranked(NamedTuple):
@@ -65,11 +66,20 @@ class Choice(NamedTuple):
     def said(self) -> Any:
         """All that a snapshot must have in common with it, as plain data."""
         ways = sorted((*way, *ranked) for way, ranked in self.ways.items())
-        return self.skip, sorted(self.to), self.window, ways, self.rows and self.rows.said
+        shown = [str(arc.name) for arc in self.measures.arcs] if self.rows is None else self.rows.said
+        return [self.skip, sorted(self.to), self.window, [list(way) for way in ways], shown]
 
     def of(self, arc: Arc) -> Ranked | None:
         """Return where an arc stands among those of its state; None: it is never taken."""
-        return self.ways.get((arc.src, arc.dst, arc.select or ""))
+        return self.ways.get((place_of(arc.src), place_of(arc.dst), arc.select or ""))
+
+    def check_arc(self, arc: Arc) -> None:
+        """Refuse an arc that a scan can't take in an order of preference (`AutomatonError`)."""
+        if arc.kind != CONSUME or arc.final or self.of(arc) is None:
+            raise AutomatonError(
+                f"expected an arc between places that follow each other in the pattern, of an automaton that chooses (AFTER MATCH "
+                f"SKIP), but got {arc!r}; an arc in place of one of its own has the same ends and select="
+            )
 
     def bound(self, tick: str | None) -> Choice:
         """Return the choice with each `afa.span` in the arcs of its measures as ticks."""
@@ -90,3 +100,12 @@ class Choice(NamedTuple):
             if arc.transfer is not None:
                 register = self.measures.register_schema.take(arc.transfer(payload, register))
         return [(last, self.measures.match(register))]
+
+
+def place_of(state: str) -> str:
+    """Return the place of the pattern where a state of a query rests: a place may have several, told apart by what follows its name.
+
+    >>> place_of("b+"), place_of("b+ 2")
+    ('b+', 'b+')
+    """
+    return state.partition(" ")[0]

@@ -30,6 +30,8 @@ def lineage_in(core: Any, match: Any, chosen: Chosen | None = None, collapsed: b
     ``chosen``: the payloads, with all that they hold, of those that are meant, where a stage shows less of them. None: itself.
     """
     held = core.held()
+    if core.automaton.choice is not None and core.automaton.choice.rows is not None:
+        raise AfaError(f"expected ONE ROW PER MATCH for the lineage of a match but got a row, {match!r}: it is its event")
     match = _in_form(core, held.shown, match, collapsed)
     take = core.automaton.match_schema.take
 

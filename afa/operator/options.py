@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast, get_ar
 from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
-from afa.model.conflicts import HAVING, TIES, check
+from afa.model.conflicts import ALL_ROWS, HAVING, SKIP, TIES, check
 from afa.model.option_values import threads_of, tick_of, yes_or_no
 from afa.model.renamed import RENAMED, under_new_names, warn_renamed
 from afa.operator.gapless import Gapless
@@ -181,7 +181,10 @@ OF_FRAMES, OF_SPARK = (tuple(name for name in kind.__annotations__ if name in NA
 
 def traits_of(automaton: Automaton) -> dict[str, Any]:
     """Return what of an automaton contradicts options, as `afa.model.conflicts` names it."""
-    return ({} if automaton.having is None else {HAVING: True}) | ({} if automaton.ties else {TIES: True})
+    choice = automaton.choice
+    there = {HAVING: automaton.having is not None, TIES: not automaton.ties, SKIP: choice is not None}
+    there[ALL_ROWS] = choice is not None and choice.rows is not None
+    return {name: True for name, holds in there.items() if holds}
 
 
 def said_options(said: Mapping[str, Any], door: str, takes: Collection[str] = NAMES) -> dict[str, Any]:

@@ -56,7 +56,9 @@ class PathOutput:
 
     def touch(self, core: Any, key: Hashable, le: int) -> None:
         """Read what a change of a key at ``le`` may touch. O(what is held of the key from there on), once a call."""
-        if core.arcs.table.timeouts:
+        if core.automaton.choice is not None:  # which matches are shown may be others from the first start on that may take the row
+            le = BEGINNING if core.window is None else max(le - core.window + 1, BEGINNING)
+        elif core.arcs.table.timeouts:
             le = min([le, *(y.le for y in core.engine.steps(key, le, le, ()))])
         read = self._from.get(key, FOREVER)
         if le < read:

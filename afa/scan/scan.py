@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
 
+from afa.errors import blame
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.state import Entry, State
 from afa.journal import Journal, forget_places
 from afa.model.choice import FIRST, NEXT, PAST, Choice
+from afa.model.raised import Raised, in_words
 from afa.model.transitions import Transitions
 from afa.scan.folds import NEVER, Folds, Reach, first_match, step, still_alive
 from afa.scan.rows import NEW, Ordered, Row, Threads, derive
@@ -214,8 +216,23 @@ class Scan(Algorithm):
         took.reverse()
         window = self.choice.window
         re = min(row.re for row in rows) if window is None else rows[0].le + window
-        shown = self.choice.shown(took, [row.payload for row in rows])
+        shown = self._shown(s, rows, took)
         return ScanMatch(tuple(row.key for row in rows), tuple(took), re, tuple((rows[i].le, re, record) for i, record in shown))
+
+    def _shown(self, s: Any, rows: list[Row], took: list[int]) -> list[tuple[int, Any]]:
+        """Return what a match shows; nothing, where MEASURES raise and the operator goes on."""
+        faults, where = self.transitions.faults, f"MEASURES, in the match from {rows[0].le} to {rows[-1].le}"
+        try:
+            shown = self.choice.shown(took, [row.payload for row in rows])
+            for _, record in shown if faults is not None else ():
+                faults.check(record)  # type: ignore[union-attr]
+        except Exception as error:
+            if faults is None or isinstance(error, MemoryError):
+                blame(error, f"{where}{'' if s.key is None else f' of key {s.key!r}'}")
+                raise
+            faults.take(Raised(s.key, rows[-1].le, None, "", "MEASURES", in_words(error)), f"in {where}: it is left out")
+            return []
+        return shown
 
     def next_match(self, s: Any, point: Point) -> Any:
         """Return the first start from a point on that ends a match; behind all: there is none."""

@@ -96,7 +96,8 @@ class Reasons(Matching):
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)
         self._named: dict[int, Change] = {}  # by item of the call: the event that an id names, the arc that a poll has brought
-        self._stages = frozenset(type(stage).__name__ for stage in stages)
+        chooses = ["Choose"] if core.automaton.choice is not None else []
+        self._stages = frozenset([*(type(stage).__name__ for stage in stages), *chooses])
         keys = () if core.keys is None else core.keys.fields
         self._words = SentenceWords(core.taken, tuple(keys), core.tick, False, zone)
 

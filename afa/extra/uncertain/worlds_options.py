@@ -40,10 +40,9 @@ def of_query(query: Query, said: Options) -> tuple[Automaton, Options]:
     """
     check({**said.said, QUERY: True})
     made = query.operator(postpone=False, tick=said.tick or query.tree.tick, key=said.key)
-    if not isinstance(made, (Keyed, Operator)):
+    if query.tree.skip is not None or not isinstance(made, (Keyed, Operator)):
         raise AfaError(
-            f"expected a query of one automaton but got one with a {type(made.stage).__name__} around it: a negation at its start, "
-            f"or AFTER MATCH SKIP"
+            f"expected a query of which all matches leave but got {query!r}, with a negation at its start, or AFTER MATCH SKIP"
         )
     core = made._core
     key = None if core.keys is None else core.keys.names[0] if core.keys.single else core.keys.names
