@@ -211,10 +211,10 @@ def test_the_error_leaves_out_what_excludes_each_other(engine: str) -> None:
 
 
 def test_the_error_calls_arcs_of_a_query_by_their_components(engine: str) -> None:
-    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN (a+ b) WITHIN 100 DEFINE a AS v > 0, b AS v > 1"
+    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN (a+ b) WITHIN 100 DEFINE a AS v >= FIRST(v), b AS v > 1"
     op = sql(f"SELECT * FROM t MATCH_RECOGNIZE ({rows})", event=Row).operator(engine=engine, partial_matches=3)
     with pytest.raises(BudgetError, match=r"goes on by a, goes on by b") as caught:
-        push_all(op, [insert(Row(7), le) for le in range(9)])
+        push_all(op, [insert(Row(le), le) for le in range(9)])
     assert "#" not in str(caught.value)
 
 
@@ -436,19 +436,19 @@ class Row(NamedTuple):
 
 
 def test_queries_frames_and_patterns_have_the_same_bounds() -> None:
-    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN ((a | x)+ b) WITHIN 100 DEFINE a AS v > 0, b AS v < 0"
+    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN ((a | x)+ b) WITHIN 100 DEFINE a AS v >= FIRST(v), b AS v < 0"
     query = sql(f"SELECT * FROM t MATCH_RECOGNIZE ({rows})", event=Row)
-    frame = {"v": [1] * 30 + [-1], "at": list(range(31))}
-    with pytest.raises(BudgetError, match="at most 2,000 partial matches of one key at one step"):
-        find(query, frame, time="at", partial_matches=2000)
+    frame = {"v": [*range(90), -1], "at": list(range(91))}  # attempts that begin with different values are told apart
+    with pytest.raises(BudgetError, match="at most 100 partial matches of one key at one step"):
+        find(query, frame, time="at", partial_matches=100)
     with pytest.raises(BudgetError, match="bytes of state"):
-        find(query, frame, time="at", partial_matches=None, max_bytes=50_000_000)
-    with pytest.raises(BudgetError, match="at most 2,000 partial"):
-        backtest({"q": query}, frame, time="at", partial_matches=2000)
+        find(query, frame, time="at", partial_matches=None, max_bytes=1_000_000)
+    with pytest.raises(BudgetError, match="at most 100 partial"):
+        backtest({"q": query}, frame, time="at", partial_matches=100)
     for engine in ENGINES:
-        op = query.operator(engine=engine, partial_matches=2000)
+        op = query.operator(engine=engine, partial_matches=100)
         with pytest.raises(BudgetError, match="one event may do several things in state"):
-            push_all(op, [insert(Row(1), le) for le in range(30)])
+            push_all(op, [insert(Row(le), le) for le in range(90)])
         op.push(insert(Row(1), 300))  # WITHIN has ended all others
         assert [change.payload.n for change in op.push(insert(Row(-1), 301))] == [2]
     assert find(query, {"v": [1, -1], "at": [0, 1]}, time="at", window=None)["n"].tolist() == [2]

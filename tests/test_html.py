@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import afa
 from afa import FOREVER, Arc, Automaton, Change, Keyed, Operator, insert
+from speculation import Cleanse
 
 
 class Tick(NamedTuple):
@@ -72,13 +73,24 @@ def test_an_operator_with_what_it_holds() -> None:
 
 
 def test_an_operator_with_a_stage() -> None:
-    op = afa.sql(
-        """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at AFTER MATCH SKIP PAST LAST ROW
+    query, _ = made()
+    op = Cleanse(0).after(query.operator())
+    assert cells(op._repr_html_())[:3] == ["Keyed, after it a Cleanse", "key", "symbol"]
+    assert op.draw() in op._repr_html_()
+
+
+def test_a_query_that_chooses_and_its_operator() -> None:
+    query = afa.sql(
+        """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES a.change AS first AFTER MATCH SKIP PAST LAST ROW
         PATTERN (a b) WITHIN INTERVAL '1' HOUR DEFINE b AS change > 0)""",
         event=Tick,
         tick="s",
-    ).operator()
-    assert cells(op._repr_html_())[:3] == ["Keyed, after it a Choose", "key", "symbol"]
+    )
+    assert cells(query._repr_html_()) == [
+        "Query", "components", "a, b", "by", "symbol", "within", "1 hour", "returns", "first",
+    ]  # fmt: skip
+    op = query.operator()
+    assert cells(op._repr_html_())[:3] == ["Keyed", "key", "symbol"]
     assert op.draw() in op._repr_html_()
 
 

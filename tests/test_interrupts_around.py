@@ -28,7 +28,7 @@ class Kind(NamedTuple):
     state: Callable[[Any], Any]
 
 
-def of_ordered(op: Any) -> Any:
+def of_operator(op: Any) -> Any:
     op._check()
     return op.statistics, op.snapshot()
 
@@ -178,11 +178,11 @@ REVISED = [retract(*tick(8 % 3, 8, "a", 8)[:2]), tick(7, 8, "a", 8), tick(1, 12,
 BEFORE, AFTER = (lambda op: Cleanse(5).before(op)), (lambda op: Cleanse(5).after(op))
 CHOOSE = lambda op: Choose(window=20).after(op)  # noqa: E731
 KINDS: dict[str, Kind] = {
-    "ordered, next": Kind(ordered, lambda op: op.push(tick(2, 16, "a", 10)), of_ordered),
-    "ordered, gap closes": Kind(ordered, lambda op: op.push_many([tick(2, 6, "a", 3), tick(2, 7, "a", 4)]), of_ordered),
-    "ordered, promise": Kind(ordered, lambda op: op.push(Punctuation(13)), of_ordered),
-    "ordered, revision": Kind(ordered, lambda op: op.push_many([retract(*tick(8, 9, "b", 5)[:2]), tick(2, 8, "b", 5)]), of_ordered),
-    "ordered, table": Kind(ordered, lambda op: op.push_many([numbered(40), Punctuation(22)]), of_ordered),
+    "ordered, next": Kind(ordered, lambda op: op.push(tick(2, 16, "a", 10)), of_operator),
+    "ordered, gap closes": Kind(ordered, lambda op: op.push_many([tick(2, 6, "a", 3), tick(2, 7, "a", 4)]), of_operator),
+    "ordered, promise": Kind(ordered, lambda op: op.push(Punctuation(13)), of_operator),
+    "ordered, revision": Kind(ordered, lambda op: op.push_many([retract(*tick(8, 9, "b", 5)[:2]), tick(2, 8, "b", 5)]), of_operator),
+    "ordered, table": Kind(ordered, lambda op: op.push_many([numbered(40), Punctuation(22)]), of_operator),
     "cleanse": Kind(waiting, lambda stage: stage.push_many([insert("y", 60), retract("x", 36), Punctuation(33)]), of_stage),
     "cleanse, one": Kind(waiting, lambda stage: stage.push(retract("x", 39)), of_stage),
     "delay": Kind(
@@ -204,9 +204,9 @@ KINDS: dict[str, Kind] = {
     ),
     "choose, after": Kind(around(CHOOSE), lambda op: op.push(tick(2, 8)), of_around),
     "choose, table": Kind(around(CHOOSE), lambda op: op.push_many([columns(30), Punctuation(12)]), of_around),
-    "all rows": Kind(EVERY, lambda op: op.push_many(REVISED), of_around),
-    "all rows, one": Kind(EVERY, lambda op: op.push(tick(5, 9, "a", 9)), of_around),
-    "members of chosen matches": Kind(MEMBERS, lambda op: op.push_many(REVISED), of_around),
+    "all rows": Kind(EVERY, lambda op: op.push_many(REVISED), of_operator),
+    "all rows, one": Kind(EVERY, lambda op: op.push(tick(5, 9, "a", 9)), of_operator),
+    "members of chosen matches": Kind(MEMBERS, lambda op: op.push_many(REVISED), of_operator),
     "before": Kind(around(BEFORE), lambda op: op.push(tick(2, 8)), of_around),
     "before, promise": Kind(around(BEFORE), lambda op: op.push(Punctuation(9)), of_around),
     "before, rows": Kind(around(BEFORE, table=True), lambda op: op.push_many([pa.table(columns(9)), Punctuation(28)]), of_around),

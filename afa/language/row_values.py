@@ -42,6 +42,7 @@ class RowValues:
     """
 
     def __init__(self, returns: Sequence[tuple[str, Expr]], event: Schema, groups: Mapping[str, frozenset[str]], name: str) -> None:
+        self._made_of = returns, event, groups, name
         values = [(label, changed(value, _divided)) for label, value in returns]
         self._kinds = {field.name: field for field in event.fields}
         terms = dict.fromkeys(node for _, value in values for node in walk(value) if _is_term(node))
@@ -64,6 +65,9 @@ class RowValues:
         times = tuple(label for label, value in returns if is_time(value.x if isinstance(value, Final) else value, event.instant))
         self.shown = made(name, tuple(shown), times)
         self.schema = Schema.of(self.shown, "row")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowValues, self._made_of
 
     def rows_of(self, picks: Sequence[Picked]) -> Iterator[Any]:
         """Yields the record that each row shows. O(rows * values).
