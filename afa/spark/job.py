@@ -182,13 +182,13 @@ def job_of(
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
     on_fault, late = policy_of("on_fault", on_fault), policy_of("late", late)
-    check({**options.said, **({SKIP: True} if asked.choose is not None else {}), **({TEMPORAL: True} if asked.readings else {})})
+    check({**options.said, **({SKIP: True} if asked.chooses else {}), **({TEMPORAL: True} if asked.readings else {})})
     if members is not None:
         _check_members(automaton, asked, order_by, members)
     Budget(options.partial_matches)  # which checks it
     ticks = None if options.window is None else microseconds(options.window, "window")
     ahead = None if options.speculation is None else microseconds(options.speculation, "speculation", least=0)
-    if asked.choose is not None and ticks is not None and lifetimes:
+    if asked.chooses and ticks is not None and lifetimes:
         raise AfaError(
             "expected no until= beside AFTER MATCH SKIP, as where a match begins is told from its end and WITHIN, but got one: "
             "leave it out, or say no WITHIN"
@@ -238,7 +238,7 @@ def policy_of(name: str, value: Any) -> str:
 
 
 def _check_members(automaton: Automaton, asked: PatternStages, order_by: str | None, members: Any) -> None:
-    if asked.choose is not None:
+    if asked.chooses:
         raise AfaError(
             f"expected a query without AFTER MATCH SKIP but got members={members!r}: what is chosen may be final already"
         )

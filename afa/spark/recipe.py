@@ -150,7 +150,7 @@ class RecipeDifference(NamedTuple):
 def recipe_of(automaton: Automaton, **options: Any) -> Recipe:
     """Return the plain data of a job; ``keys`` among its options with their types."""
     assert automaton.event_schema is not None
-    shown = "" if automaton.shown is None else f", shown as {automaton.match_schema.describe()}"
+    shown = "" if automaton.shown is None and automaton.choice is None else f", shown as {automaton.match_schema.describe()}"
     return {
         "start": automaton.start,
         "final": sorted(automaton.final),

@@ -60,6 +60,7 @@ class PatternStages(NamedTuple):
     held: Mapping[str, str] | None = None  # for each state of a query a digest of the values that a match holds there
     rows: Tree | None = None  # the query, where each row of a match is told (ALL ROWS PER MATCH)
     readings: Any = None  # the situations of a temporal pattern: what its `readings_asked` returns
+    choice: Any = None  # by what the automaton of a query chooses, as plain data: see `afa.model.choice.Choice.said`
     own: Any = None  # in the place of all stages, what a pattern makes: see `afa.operator.contract.Pattern.in_parts`
 
     @property
@@ -68,12 +69,17 @@ class PatternStages(NamedTuple):
         before = None if self.before is None else [Schema.of(self.event, "event").describe(), _under_old_names(self.before)]
         return {
             "before": before,
-            "choose": None if self.choose is None else dict(self.choose),
+            "choose": self.choice if self.choose is None else dict(self.choose),
             "held": self.held and dict(self.held),
             **({} if self.rows is None else {"rows": repr(rows_alike(self.rows))}),
             **self._of_readings(),
             **({} if self.own is None else self.own.recipe),
         }
+
+    @property
+    def chooses(self) -> bool:
+        """Whether some matches are chosen among all (AFTER MATCH SKIP)."""
+        return self.choose is not None or self.choice is not None
 
     @property
     def keeps_arcs(self) -> bool:
@@ -254,6 +260,8 @@ class Stages:
     @property
     def matches(self) -> int:
         """The matches of which it is not final whether they are chosen. O(these)."""
+        if self._asked.choice is not None:
+            return self._core.engine.sizes().matches
         return 0 if self._choosing is None else self._choosing.stage.statistics.held
 
     # -- state -----------------------------------------------------------------------------------------------------------------
