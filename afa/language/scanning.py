@@ -42,7 +42,8 @@ def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
         {(measures.names[step.src], step.to, step.dst is None): arc for step, arc in measures.arc_of.items()},
         None if tree.rows is None else rows_shown(tree, measures),
     )
-    lowered.automaton = changed(lowered.automaton, shown=None, choice=choice)
+    taken_ever = [arc for arc in lowered.automaton.arcs if choice.of(arc) is not None]
+    lowered.automaton = changed(lowered.automaton, arcs=taken_ever, shown=None, choice=choice)
     return lowered
 
 

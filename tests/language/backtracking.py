@@ -45,6 +45,12 @@ class Sql(NamedTuple):
     window: int | None
     all_rows: bool
     keyed: bool
+    later: tuple[int, dict[str, tuple[str, Callable[[Picks], bool]]]] | None = None  # from an instant on: other conditions
+
+    def holds(self, name: str, picks: Picks) -> bool:
+        """Whether a variable may take the last one of these rows."""
+        define = self.define if self.later is None or (picks[-1][1].at or 0) < self.later[0] else self.later[1]
+        return name not in define or define[name][1](picks)
 
     @property
     def text(self) -> str:
@@ -122,7 +128,7 @@ def take(query: Sql, node: Node, picks: Picks, rows: list[Row]) -> Iterator[Pick
                 row = rows[len(picks)]
                 more = (*picks, (name, row, False))
                 early = query.window is None or (row.at or 0) - (rows[0].at or 0) < query.window
-                if early and (name not in query.define or query.define[name][1](more)):
+                if early and query.holds(name, more):
                     yield more
         case ("seq", []):
             yield picks

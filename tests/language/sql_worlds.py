@@ -1,7 +1,8 @@
 """Random SQL x rows against a matcher with backtracking.
 
 After every step, in any order of arrival, with rows taken back, the net output must be what the matcher of
-`tests.language.backtracking` finds among the rows in force. Two rows may share an instant; ``seq`` says which is first.
+`tests.language.backtracking` finds among the rows in force. Two rows may share an instant; ``seq`` says which is first. Between steps
+an operator may be restored from its snapshot, another condition put in force from an instant on, a call refused.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from math import factorial, prod
 from statistics import fmean
 from typing import Any
 
+import pytest
+
 import afa
-from afa import AfaError, Punctuation, insert, retract
+from afa import FOREVER, AfaError, Punctuation, insert, retract
 from tests.language.backtracking import TIMES, Node, Picks, Row, Sql, Term, take, told
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import RefusedError, Seen, Worlds
@@ -140,11 +143,15 @@ def term(choose: Choices, name: str) -> Term:
     return f"{kind.upper()}({name}.v)", lambda picks: of(values(picks)) if values(picks) else None
 
 
+def of_kinds(choose: Choices) -> tuple[str, Callable[[Picks], bool]]:
+    kinds = choose.one(("x", "y", "xy", "yz"))
+    return f"kind IN ({', '.join(map(repr, kinds))})", lambda picks: picks[-1][1].kind in kinds
+
+
 def condition(choose: Choices, used: list[str], name: str) -> tuple[str, Callable[[Picks], bool]]:
     kind = choose.number(0, 99)
     if kind < 40:
-        kinds = choose.one(("x", "y", "xy", "yz"))
-        return f"kind IN ({', '.join(map(repr, kinds))})", lambda picks: picks[-1][1].kind in kinds
+        return of_kinds(choose)
     number = choose.number(0, 3)
     text, right = (str(number), lambda picks: number) if kind < 65 else term(choose, choose.one((name, *used)))
     op = choose.one(tuple(OPS))
@@ -178,16 +185,17 @@ def made(seed: str, family: int) -> tuple[Sql, Any]:
     return found, afa.sql(found.text, event=Row)
 
 
-def run(query: Sql, choose: Choices, operator: Any) -> int:
-    """Run a random stream; returns how many matches or rows came."""
+def run(query: Sql, choose: Choices, operator: Any, beside: Beside | None = None) -> int:
+    """Run a random stream; returns how many matches or rows came. ``beside``: what happens between its steps."""
     force, held, came = list[Row](), set[Any](), 0
     history: list[Any] = []
-    promised = 0
+    promised, final = 0, -FOREVER
     for _ in range(choose.number(6, 18)):
         taken = {(row.at, row.seq) for row in force}
         free = [place for place in product(range(max(promised, 1), 11), range(2)) if place not in taken]
         late = [row for row in force if (row.at or 0) >= promised]
         batch: list[Any] = []
+        before = promised
         for _ in range(choose.one((1, 1, 1, 2, 4))):
             if late and (len(force) > 7 or choose.chance(30)):
                 row = late.pop(choose.number(0, len(late) - 1))
@@ -202,9 +210,16 @@ def run(query: Sql, choose: Choices, operator: Any) -> int:
         if choose.chance(6):
             promised = max(promised, choose.number(0, 11))
             batch.append(Punctuation(promised))
-        history.append(batch)
-        for change in operator.push_many(batch):
-            if not isinstance(change, Punctuation):
+        out: list[Any] = []
+        if beside is not None:
+            operator, query, out = beside.step(operator, query, batch, force, before)
+        history += [beside.last, batch] if beside else [batch]
+        for change in out + operator.push_many(batch):
+            if isinstance(change, Punctuation):
+                final = change.t
+                assert final == (FOREVER if promised == FOREVER else promised - (query.window or 0) + 1)
+            else:
+                assert change.le >= final, f"{change} was final: {final}"
                 each = shown(query, change)
                 assert (each in held) == (change.diff < 0), f"{change} does not fit what is in force"
                 held ^= {each}
@@ -212,6 +227,58 @@ def run(query: Sql, choose: Choices, operator: Any) -> int:
         expected = told(query, force)
         assert held == expected, f"missing {expected - held}, too much {held - expected}\n{query.text}\n{history}"
     return came
+
+
+class Beside:
+    """What happens between the steps of a stream: snapshots, another condition in force from an instant on, calls that are refused.
+
+    ``seen``: how often.
+    """
+
+    def __init__(self, choose: Choices, library: Any, engine: str) -> None:
+        self._choose, self._library, self._engine = choose, library, engine
+        self._arcs: list[Any] = []
+        self.seen, self.last = Seen(), ""
+
+    def step(self, operator: Any, query: Sql, batch: list[Any], force: list[Row], promised: int) -> tuple[Any, Sql, list[Any]]:
+        """Do something, or nothing, in front of a batch. Returns the operator, the query and what changes."""
+        choose, out = self._choose, list[Any]()
+        self.last = ""
+        if choose.chance(15):
+            operator = self._library.restore(operator.snapshot(), arcs=self._arcs, engine=self._engine)
+            operator._check()
+            self.seen["snapshots"] += 1
+            self.last += "snapshot "
+        if query.later is None and choose.chance(15):
+            query = self._swap(operator, query, max(promised, choose.number(1, 9)), out)
+        if force and choose.chance(15):
+            saved, row = operator.snapshot(), choose.one(tuple(force))
+            bad = insert(row._replace(at=None), promised - 1) if promised else insert(row._replace(at=None, kind="?"), row.at)
+            with pytest.raises(AfaError, match="promised|ORDER BY tells apart"):
+                operator.push_many([*(each for each in batch if not isinstance(each, Punctuation)), bad])
+            assert operator.snapshot() == saved
+            operator._check()
+            self.seen["refused calls"] += 1
+            self.last += "refused "
+        return operator, query, out
+
+    def _swap(self, operator: Any, query: Sql, at: int, out: list[Any]) -> Sql:
+        """Put another condition of a variable in force from an instant on; append what changes."""
+        plain = [name for name, (text, _) in query.define.items() if text.startswith("kind")]
+        if not plain:
+            return query
+        later = {**query.define, self._choose.one(tuple(plain)): of_kinds(self._choose)}
+        changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
+        assert not changes.goes
+        ends = {(arc.src, arc.dst, arc.select): arc for arc in (change.payload for change in changes.arcs if change.diff > 0)}
+        gone = [change.payload for change in changes.arcs if change.diff < 0]
+        assert len(ends) == len(gone) == len(changes.arcs) // 2
+        for arc in gone:
+            self._arcs.append(ends[arc.src, arc.dst, arc.select])
+            out += operator.swap(arc.name, self._arcs[-1], at=at)
+        self.seen["swaps"] += bool(gone)
+        self.last += f"swap {later} at {at} "
+        return query._replace(later=(at, later))
 
 
 def shown(query: Sql, change: Any) -> Any:
@@ -233,7 +300,9 @@ def world(of: tuple[str, int], engine: str) -> Seen:
         operator = library.operator(engine=engine)
     except AfaError as error:
         raise RefusedError(str(error)) from None
-    return Seen(came=run(query, Seeded(f"back/{seed}/{number}"), operator))
+    choose = Seeded(f"back/{seed}/{number}")
+    beside = Beside(choose, library, engine)
+    return Seen(came=run(query, choose, operator, beside)) + beside.seen
 
 
 WORLDS = Worlds("sql", numbered, world)

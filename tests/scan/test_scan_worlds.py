@@ -1,0 +1,12 @@
+"""Random SQL x rows against the scan with backtracking, with watermarks, rows taken back, snapshots, swaps, refused calls: a sample.
+
+The long run: ``python -m tests.worlds sql``.
+"""
+
+from __future__ import annotations
+
+from tests.language.sql_worlds import WORLDS
+
+
+def test_worlds(engine: str) -> None:
+    WORLDS.run("scan", range(150), engine, more_than={"came": 600, "snapshots": 150, "swaps": 30, "refused calls": 100})
