@@ -144,7 +144,7 @@ class Followed(NamedTuple):
 
 def followed(state: LogState, reading: FolderReading, core: Any) -> Followed:
     """Take what a folder has brought to an operator."""
-    table, final = core.arcs.table, core.progress.floor
+    table, final = core.arcs.table, core.reads_from
     told: list[LineNote] = [LineNote("fault", reason, name) for name, reason in reading.faults]
     marks, answers = dict(reading.marks), list[tuple[Raw, LineAnswer]]()
     lines = _read(reading.lines, marks, core, told, answers)

@@ -75,7 +75,7 @@ class ArcInput:
         for name in (wanted.name, None if wanted.arc is None else wanted.arc.name):
             self._check_name(name)
         table, event = wanted.carried_out(self.table, core.progress.now, core.progress.arc_promise, core.binder.fitting)
-        self._put(core, table.cleaned(core.progress.floor), event.le, event.re)
+        self._put(core, _cleaned(core, table), event.le, event.re)
 
     def _check_name(self, name: str | None) -> None:
         """Refuse a change of an arc whose name the log has."""
@@ -133,7 +133,7 @@ class ArcInput:
 
     def clean(self, core: Any) -> None:
         """Drop the arc events that no event can take any more."""
-        self._put(core, self.table.cleaned(core.progress.floor), FOREVER, FOREVER)
+        self._put(core, _cleaned(core, self.table), FOREVER, FOREVER)
 
     def follow(self, core: Any, table: ArcTable) -> None:
         """Let a table be in force that the engine has made of this one, by changes within a batch."""
@@ -153,6 +153,12 @@ class ArcInput:
             core.journal.put(self.pending, event, count)
         else:
             core.journal.drop(self.pending, event)
+
+
+def _cleaned(core: Any, table: ArcTable) -> ArcTable:
+    """Return a table without the arc events that serve no row any more."""
+    found = table.cleaned(core.progress.floor)
+    return found if found is table or core.automaton.choice is None else table.cleaned(core.reads_from)
 
 
 def spans_of(gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> list[tuple[int, int]]:

@@ -349,6 +349,12 @@ class Core(Twins, Member):
 
     in_form, typed, timed, take_late = in_form, event_input.typed, event_input.timed, event_input.take_late
 
+    @property
+    def reads_from(self) -> int:
+        """The LE from which on arcs serve yet: the floor, or that of the first row of a scan, which may be derived anew. O(keys)."""
+        floor = self.progress.floor
+        return floor if self.automaton.choice is None else min(floor, self.engine.begins())  # type: ignore[attr-defined]
+
     def clean(self) -> None:
         """Drop what lies below the floor."""
         self.engine.clean()
@@ -387,5 +393,5 @@ class Core(Twins, Member):
         self.engine.check()
         assert self.named is None or self.named.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
-        assert all(event.re > self.progress.floor for event in self.arcs.table.events), "Cleanup: arcs that ended"
+        assert all(event.re > self.reads_from for event in self.arcs.table.events), "Cleanup: arcs that ended"
         assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"

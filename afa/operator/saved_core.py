@@ -19,7 +19,7 @@ from afa.operator.saved_options import SavedOptions, further_of, saved_numbers
 from afa.state.sound import check_arcs, check_marks, wanted
 from punctuation.durations import NANOSECONDS
 from punctuation.progress import Marks
-from punctuation.time import as_time
+from punctuation.time import BEGINNING, as_time
 
 MARKS = 6
 """How many numbers of a `Progress` stand among the marks."""
@@ -136,14 +136,19 @@ def without_states(
     if options.log is not None:
         core.arcs.restore_log(core, options.log, lambda ref: arc_at(automaton, arcs, ref))
     lines = [] if core.arcs.log is None else core.arcs.log.arcs
-    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in saved.arcs) if table is None else table(marks.floor)
+    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in saved.arcs) if table is None else table(_floor(automaton, marks))
     waiting = [(arc_in(automaton, arcs, lines, ref, le, re), n) for ref, le, re, n in saved.pending]
-    check_arcs(events.events, waiting, core.progress)
+    check_arcs(events.events, waiting, core.progress, _floor(automaton, marks))
     if core.arcs.log is not None:
-        core.arcs.log.check_table(events, marks.floor)
+        core.arcs.log.check_table(events, _floor(automaton, marks))
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), saved.arcs is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, saved.counters)
     return core, events
+
+
+def _floor(automaton: Automaton, marks: Marks) -> int:
+    """Return up to where arcs may have been dropped; of a scan that depends on the rows that it holds."""
+    return marks.floor if automaton.choice is None else BEGINNING
 
 
 def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:

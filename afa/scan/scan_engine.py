@@ -93,6 +93,9 @@ class ScanEngine(InterpretedEngine):
                 begun, rows = min(begun, s.index[place].le), rows + 1
         return Living(begun, rows, len(self.states))
 
+    def begins(self) -> int:
+        return min((s.index.peekitem(0)[1].le for s in self.states.values() if s.index), default=FOREVER)
+
     def by_state(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for s in self.states.values():

@@ -233,7 +233,7 @@ class Bucket:
         stages.take(waited, promised if is_new else None)
         self._vain += core.late.waiting[late:]  # no row that has waited is late
         if step is not None and (step.gone or step.come):
-            core.arcs.replace(core, self._logged.ledger.table(core.progress.floor), step.gone, step.come)
+            core.arcs.replace(core, self._logged.ledger.table(core.reads_from), step.gone, step.come)
         stages.redefine(*self._redefined)
         stages.take(rows)
         return assemble(stages.logged(final, self._faults), self._like, core)

@@ -263,11 +263,13 @@ def _its_own(automaton: Automaton) -> bytes:
 
 
 def kept_for(job: Job, recipe: Recipe) -> int:
-    """Return for how long arcs that have ended are kept, in ticks: a lifetime, where members of matches are told."""
-    if job.members is None:
+    """Return for how long arcs that have ended are kept, in ticks: a lifetime, where members of matches are told; or two, as a scan
+    that chooses holds rows that are final.
+    """
+    if job.members is None and not job.asked.chooses:
         return 0
     windows = job.window, recipe["window"]
-    return FOREVER if job.lifetimes or None in windows else max(windows)
+    return FOREVER if job.lifetimes or None in windows else max(windows) * (1 + job.asked.chooses)
 
 
 def _trim(kept: OrderedDict[Any, Any]) -> None:

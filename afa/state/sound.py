@@ -52,8 +52,8 @@ def check_follows(before: Marks, after: Marks) -> None:
     )
 
 
-def check_arcs(events: Sequence[ArcEvent], pending: Sequence[tuple[ArcEvent, int]], progress: Progress) -> None:
-    """Check the arcs in force, and the retractions of arcs that wait.
+def check_arcs(events: Sequence[ArcEvent], pending: Sequence[tuple[ArcEvent, int]], progress: Progress, floor: int) -> None:
+    """Check the arcs in force, and the retractions of arcs that wait. ``floor``: those that ended before it were dropped.
 
     A retraction may wait although its arc is in force: a later change without a lifetime can have given the arc this very lifetime.
     """
@@ -61,8 +61,8 @@ def check_arcs(events: Sequence[ArcEvent], pending: Sequence[tuple[ArcEvent, int
         if not event.le < event.re:
             wanted(f"re > le of {event.arc!r}", False, event[1:])
     for event in events:
-        if not event.re > progress.floor:
-            wanted(f"an end of {event.arc!r} behind {progress.floor}, which is final", False, event[1:])
+        if not event.re > floor:
+            wanted(f"an end of {event.arc!r} behind {floor}, which is final", False, event[1:])
     wanted("different retractions of arcs that wait", len(dict(pending)) == len(pending), [event[1:] for event, _ in pending])
     for event, copies in pending:
         wanted(f"a retraction of {event.arc!r} that is not overdue", event.le >= progress.arc_promise, event[1:])
