@@ -174,8 +174,7 @@ class Query(Pattern):
     def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | Around:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
 
-        In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP, and
-        behind that what tells rows (ALL ROWS PER MATCH) or members of the matches that are chosen.
+        In front of it stands a `LastBefore`, where the query begins with a negation. With AFTER MATCH SKIP it is one that chooses.
 
         Parameters
         ----------

@@ -228,7 +228,7 @@ class Scan(Algorithm):
                 faults.check(record)  # type: ignore[union-attr]
         except Exception as error:
             if faults is None or isinstance(error, MemoryError):
-                blame(error, f"{where}{'' if s.key is None else f' of key {s.key!r}'}")
+                blame(error, where)
                 raise
             faults.take(Raised(s.key, rows[-1].le, None, "", "MEASURES", in_words(error)), f"in {where}: it is left out")
             return []

@@ -233,7 +233,7 @@ def test_a_refused_call_leaves_no_trace(engine: str) -> None:
     op = query.operator(engine=engine)
     op.push_many([insert(Tick("k", 9, 2**62), 1), insert(Tick("k", 8, 0), 2)])
     before = op.statistics, op.snapshot()
-    with pytest.raises(Int64Error, match=r"(?s)total.*MEASURES, in the match from 1 to 3 of key 'k'"):
+    with pytest.raises(Int64Error, match=r"(?s)total.*MEASURES, in the match from 1 to 3.{1,2}of key 'k'"):
         op.push(insert(Tick("k", 7, 2**62), 3))
     with pytest.raises(ZeroDivisionError, match="MEASURES, in the match from 1 to 3"):
         op.push(insert(Tick("k", 3), 3))

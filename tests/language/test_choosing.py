@@ -65,6 +65,20 @@ def test_rows_of_sql_have_no_lifetime_of_their_own(engine: str) -> None:
     assert "(a may take any number), and from its first row on all are held; no match is final before the last" in str(free.explain())
 
 
+@pytest.mark.parametrize("rows", ["ONE ROW", "ALL ROWS"])
+def test_measures_that_raise(rows: str, engine: str) -> None:
+    """The call is refused, and says in which match of which key; nothing of it stays."""
+    text = f"""SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES 6.0 / (LAST(b.k) + COUNT(*) - 9) AS odd
+        {rows} PER MATCH PATTERN (a b+) WITHIN 9 DEFINE b AS kind = 'b')"""
+    op = afa.sql(text, event=Letter).operator(engine=engine)
+    assert op.push_many([insert(Letter(kind, 6), le) for le, kind in enumerate("ab")])
+    before = op.snapshot()
+    with pytest.raises(ZeroDivisionError, match=r"(?s)MEASURES, in the match from 0 to 2.{1,2}of key 6"):
+        op.push(insert(Letter("b", 6), 2))
+    assert op.snapshot() == before
+    assert op.push(insert(Letter("a", 6), 2)) == []
+
+
 class Letter(NamedTuple):
     kind: str
     k: int

@@ -207,6 +207,21 @@ def test_a_match_of_many_choices() -> None:
     assert (sorted(found(answer)), answer.faults) == ([(4, 4, 1), (82, 82, 1)], [])
 
 
+def test_measures_that_raise_are_told_and_left_out() -> None:
+    """Its match shows nothing; the scan goes on behind it."""
+    query = afa.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES 6.0 / (COUNT(*) - 3) AS n PATTERN (a b+) WITHIN 10 "
+        "DEFINE a AS sort = 'a', b AS sort = 'b')",
+        event=Row,
+    )
+    here = job(query)
+    answer = Bucket(here, 0).run(letters(here, "abbab", 1), [], BEGINNING)
+    assert [(row["n"], row["le"], row["diff"]) for table in answer.changes for row in table.to_pylist()] == [(-6.0, 5, 1)]
+    (fault,) = answer.faults
+    assert (fault.key, fault.le) == ((0,), 3)
+    assert re.search("ZeroDivisionError.* in MEASURES, in the match from 1 to 3: it is left out", fault.reason)
+
+
 CALM = "PATTERN SEQ(~(N n), A a, B b) WHERE skip_till_next_match(a, b) {{ [key]{} }} WITHIN {} RETURN b.at - a.at AS n"
 
 
