@@ -81,7 +81,7 @@ def test_an_operator_with_a_stage() -> None:
 
 def test_a_query_that_chooses_and_its_operator() -> None:
     query = afa.sql(
-        """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES a.change AS first AFTER MATCH SKIP PAST LAST ROW
+        """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES a.change AS first
         PATTERN (a b) WITHIN INTERVAL '1' HOUR DEFINE b AS change > 0)""",
         event=Tick,
         tick="s",

@@ -181,7 +181,9 @@ KINDS: dict[str, Kind] = {
     "ordered, next": Kind(ordered, lambda op: op.push(tick(2, 16, "a", 10)), of_operator),
     "ordered, gap closes": Kind(ordered, lambda op: op.push_many([tick(2, 6, "a", 3), tick(2, 7, "a", 4)]), of_operator),
     "ordered, promise": Kind(ordered, lambda op: op.push(Punctuation(13)), of_operator),
-    "ordered, revision": Kind(ordered, lambda op: op.push_many([retract(*tick(8, 9, "b", 5)[:2]), tick(2, 8, "b", 5)]), of_operator),
+    "ordered, revision": Kind(
+        ordered, lambda op: op.push_many([retract(*tick(8, 9, "b", 5)[:2]), tick(2, 8, "b", 5)]), of_operator
+    ),
     "ordered, table": Kind(ordered, lambda op: op.push_many([numbered(40), Punctuation(22)]), of_operator),
     "cleanse": Kind(waiting, lambda stage: stage.push_many([insert("y", 60), retract("x", 36), Punctuation(33)]), of_stage),
     "cleanse, one": Kind(waiting, lambda stage: stage.push(retract("x", 39)), of_stage),

@@ -193,8 +193,8 @@ def _warnings(lowered: Lowered) -> list[str]:
     if lowered.tree.window is None and lowered.automaton.choice is not None:
         long = f" ({', '.join(open_for_ever)} may take any number)" if open_for_ever else ""
         found.append(
-            f"without WITHIN a match never expires: an attempt lies open as long as each row that comes is one that it can take{long}, "
-            "and from its first row on all are held; no match is final before the last watermark"
+            "without WITHIN a match never expires: an attempt lies open as long as each row that comes is one that it can take"
+            f"{long}, and from its first row on all are held; no match is final before the last watermark"
         )
     elif lowered.tree.window is None:
         found.append("without WITHIN a match never expires: what has begun is held for ever")

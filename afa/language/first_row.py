@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from afa.expression.nodes import And, Compare, Const, Expr, If, IsNone, Not, Or, operands, rebuilt
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import FALSE, both, either

@@ -276,8 +276,8 @@ class Query(Pattern):
         older = {"Choose", "AllRows", "ChosenMembers"} & {part.name for part in parts_of(blob)[0]}
         if older and self.automaton.choice is not None:
             raise SnapshotError(
-                f"expected a snapshot of an operator that chooses while it matches but got one of an older version, which chose behind "
-                f"it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it what the window still holds"
+                f"expected a snapshot of an operator that chooses while it matches but got one of an older version, which chose "
+                f"behind it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it what the window still holds"
             )
         check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))
@@ -338,7 +338,7 @@ class Query(Pattern):
         mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
         if mine != its:
             raise AfaError(
-                "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES), for a running operator, "
+                "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES) for a running operator "
                 "but got another one: make a new operator of it, and feed it what the window still holds"
             )
         if (self.tree.skip, self._choose) != (other.tree.skip, other._choose):

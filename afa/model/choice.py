@@ -9,7 +9,7 @@ end. Source: ISO/IEC 19075-5, AFTER MATCH SKIP and the order of preference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from afa.errors import AutomatonError
@@ -34,7 +34,7 @@ class Ranked(NamedTuple):
 class Rows(NamedTuple):
     """ALL ROWS PER MATCH."""
 
-    values: Callable[[Sequence[tuple[str, Any]]], Sequence[Any]]  # what each row shows, of components and payloads
+    values: Callable[[Sequence[tuple[str, Any]]], Iterable[Any]]  # what each row shows, of components and payloads
     schema: Schema
     hidden: frozenset[int]  # the places of components whose rows are not shown
     said: str  # all that decides what rows show, as text
@@ -103,7 +103,7 @@ class Choice(NamedTuple):
 
 
 def place_of(state: str) -> str:
-    """Return the place of the pattern where a state of a query rests: a place may have several, told apart by what follows its name.
+    """Return the place of the pattern where a state of a query rests. One may have several, told apart by what follows its name.
 
     >>> place_of("b+"), place_of("b+ 2")
     ('b+', 'b+')

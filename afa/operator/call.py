@@ -351,7 +351,7 @@ class Core(Twins, Member):
 
     @property
     def reads_from(self) -> int:
-        """The LE from which on arcs serve yet: the floor, or that of the first row of a scan, which may be derived anew. O(keys)."""
+        """The LE from which on arcs serve yet: the floor, or that of the first row that a scan holds. O(keys)."""
         floor = self.progress.floor
         return floor if self.automaton.choice is None else min(floor, self.engine.begins())  # type: ignore[attr-defined]
 

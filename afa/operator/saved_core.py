@@ -136,7 +136,9 @@ def without_states(
     if options.log is not None:
         core.arcs.restore_log(core, options.log, lambda ref: arc_at(automaton, arcs, ref))
     lines = [] if core.arcs.log is None else core.arcs.log.arcs
-    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in saved.arcs) if table is None else table(_floor(automaton, marks))
+    events = (
+        ArcTable(arc_in(automaton, arcs, lines, *item) for item in saved.arcs) if table is None else table(_floor(automaton, marks))
+    )
     waiting = [(arc_in(automaton, arcs, lines, ref, le, re), n) for ref, le, re, n in saved.pending]
     check_arcs(events.events, waiting, core.progress, _floor(automaton, marks))
     if core.arcs.log is not None:

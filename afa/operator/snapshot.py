@@ -193,7 +193,9 @@ def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], ke
             made, use = ("Keyed", "Keyed.restore") if was_keyed else ("Operator", "Operator.restore")
             raise SnapshotError(f"expected a snapshot of another kind but got one of {made}: use {use}")
         if digest != fingerprint(automaton):
-            choice = "" if automaton.choice is None else ", or one that chooses or shows otherwise (PATTERN, AFTER MATCH SKIP, MEASURES)"
+            choice = (
+                "" if automaton.choice is None else ", or one that chooses or shows otherwise (PATTERN, AFTER MATCH SKIP, MEASURES)"
+            )
             raise SnapshotError(
                 f"expected a snapshot of {automaton!r} but got one of an automaton with other states, arcs or schemas{choice}"
             )

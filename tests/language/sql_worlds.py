@@ -1,8 +1,8 @@
 """Random SQL x rows against a matcher with backtracking.
 
 After every step, in any order of arrival, with rows taken back, the net output must be what the matcher of
-`tests.language.backtracking` finds among the rows in force. Two rows may share an instant; ``seq`` says which is first. Between steps
-an operator may be restored from its snapshot, another condition put in force from an instant on, a call refused.
+`tests.language.backtracking` finds among the rows in force. Two rows may share an instant; ``seq`` says which is first. Between
+steps an operator may be restored from its snapshot, another condition put in force from an instant on, a call refused.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Beside:
         if force and choose.chance(15):
             saved, row = operator.snapshot(), choose.one(tuple(force))
             bad = insert(row._replace(at=None), promised - 1) if promised else insert(row._replace(at=None, kind="?"), row.at)
-            with pytest.raises(AfaError, match="promised|ORDER BY tells apart"):
+            with pytest.raises(AfaError, match=r"promised|ORDER BY tells apart"):
                 operator.push_many([*(each for each in batch if not isinstance(each, Punctuation)), bad])
             assert operator.snapshot() == saved
             operator._check()

@@ -163,7 +163,10 @@ def test_rows_that_several_matches_show_are_one(engine: str) -> None:
     assert [(c.diff, c.le) for c in op.push(retract(At(1), 1))] == [(-1, 1)]
     assert op.push_many([Punctuation(99), insert(At(3), 100)]) == []
     assert [(c.diff, c.le) for c in op.push(insert(At(4), 101))] == [(1, 100), (1, 101)]
-    assert op.statistics[:4:3] == (3, 2)  # the row at 3 might still have begun a match when the promise came; what ended there is final
+    assert op.statistics[:4:3] == (
+        3,
+        2,
+    )  # the row at 3 might still have begun a match when the promise came; what ended there is final
 
 
 def test_what_is_final_is_forgotten(engine: str) -> None:
@@ -198,7 +201,9 @@ def test_a_snapshot_of_a_query_that_chooses_in_another_way(engine: str) -> None:
     )
     op = past.operator(engine=engine)
     op.push_many([insert(Tick("k", x), le) for le, x in ((1, 9), (3, 7))])
-    with pytest.raises(SnapshotError, match=r"expected a snapshot of .* but got one of .* one that chooses or shows otherwise \(PATT"):
+    with pytest.raises(
+        SnapshotError, match=r"expected a snapshot of .* but got one of .* one that chooses or shows otherwise \(PATT"
+    ):
         following.restore(op.snapshot(), engine=engine)
     assert past.restore(op.snapshot(), engine=engine).snapshot() == op.snapshot()
 
@@ -281,7 +286,9 @@ def test_options_that_do_not_fit() -> None:
     for ask in (op.lineage, op.collapsed):
         with pytest.raises(AfaError, match="expected ONE ROW PER MATCH for the lineage of a match but got a row"):
             ask(out[0])
-    with pytest.raises(AfaError, match=r"expected a query that chooses and shows alike \(PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES\)"):
+    with pytest.raises(
+        AfaError, match=r"expected a query that chooses and shows alike \(PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES\)"
+    ):
         query.changes_to(afa.sql(falls("COUNT(*) AS n"), event=Tick))
 
 
@@ -296,7 +303,9 @@ def test_matches_of_other_arcs(engine: str) -> None:
         afa.Arc.skip("a", "True", name="mine"),
         afa.Arc.epsilon("a", final, name="mine"),
     ):
-        with pytest.raises(AutomatonError, match=r"expected an arc between places that follow each other in the pattern.* but got .*mine"):
+        with pytest.raises(
+            AutomatonError, match=r"expected an arc between places that follow each other in the pattern.* but got .*mine"
+        ):
             op.push_arc(insert(arc, le=0))
     assert op.snapshot() == before
     (begin,) = (arc for arc in query.automaton.arcs if arc.src == query.automaton.start)
@@ -342,7 +351,9 @@ def test_a_snapshot_of_rows_that_show_something_else(engine: str) -> None:
     """They would withdraw rows that were never told."""
     op = afa.sql(falls("COUNT(*) AS n"), event=Tick).operator(engine=engine)
     op.push_many([insert(Tick("k", x), le) for le, x in ((1, 9), (3, 7))])
-    with pytest.raises(SnapshotError, match=r"expected a snapshot of .* but got one of .* one that .* shows otherwise \(.*MEASURES\)"):
+    with pytest.raises(
+        SnapshotError, match=r"expected a snapshot of .* but got one of .* one that .* shows otherwise \(.*MEASURES\)"
+    ):
         afa.sql(falls("FIRST(x) AS n"), event=Tick).restore(op.snapshot(), engine=engine)
     one = afa.sql(falls("COUNT(*) AS n").replace("ALL ROWS PER MATCH", "ONE ROW PER MATCH"), event=Tick)
     with pytest.raises(SnapshotError, match=r"expected a snapshot of .* but got one of .* one that .* shows otherwise"):

@@ -62,7 +62,9 @@ def test_rows_of_sql_have_no_lifetime_of_their_own(engine: str) -> None:
     free = afa.sql(SQL.format(within=""), event=Row, tick="s")
     assert free.operator(engine=engine).push_many([insert(Row(1), 1, 5), insert(Row(7), 2, 9)])[0].re == 5
     assert "without WITHIN a match never expires: an attempt lies open as long as" in str(free.explain())
-    assert "(a may take any number), and from its first row on all are held; no match is final before the last" in str(free.explain())
+    assert "(a may take any number), and from its first row on all are held; no match is final before the last" in str(
+        free.explain()
+    )
 
 
 @pytest.mark.parametrize("rows", ["ONE ROW", "ALL ROWS"])
@@ -136,7 +138,9 @@ def test_conditions_that_overlap_cost_a_row_what_the_pattern_has_places(pattern:
     text = MANY.format(rows="ONE ROW", pattern=pattern, define="d AS kind = 'd'").replace("200", "99999")
     query, n = afa.sql(text, event=Letter), 150
     op = query.operator(engine=engine, partial_matches=2 * n)
-    assert [c.payload.n for c in op.push_many([insert(Letter("a", 0), le) for le in range(n)])] == ([n] if "?" in pattern[:9] else [])
+    assert [c.payload.n for c in op.push_many([insert(Letter("a", 0), le) for le in range(n)])] == (
+        [n] if "?" in pattern[:9] else []
+    )
     assert op.statistics.partial_matches < each * each * n
     (change, *_) = op.push(insert(Letter("d", 0), n))[::-1]
     assert change.payload.n == n + 1
@@ -163,7 +167,11 @@ def test_islands_hold_a_row_once(engine: str) -> None:
 def test_explain_says_what_runs_cost() -> None:
     def said(pattern: str, within: str = "WITHIN 200") -> str:
         define = ", ".join(f"{name} AS kind = '{name}'" for name in "abcd" if name in pattern)
-        return str(afa.sql(MANY.format(rows="ONE ROW", pattern=pattern, define=define).replace("WITHIN 200", within), event=Letter).explain())
+        return str(
+            afa.sql(
+                MANY.format(rows="ONE ROW", pattern=pattern, define=define).replace("WITHIN 200", within), event=Letter
+            ).explain()
+        )
 
     for pattern in ("a b*", "(a b)+", "a{2,}", "(a b{3,})?  a"):
         assert "cost" not in said(pattern)

@@ -112,7 +112,9 @@ def test_snapshots_of_the_stages_of_older_versions(engine: str) -> None:
     inner = fall().operator(engine=engine).snapshot()
     for name in ("Choose", "AllRows", "ChosenMembers"):
         blob = stage_state.seal(name, "after", [], [], None, inner)
-        with pytest.raises(SnapshotError, match=f"chooses while it matches but got one of an older version.* by the stage {name}: make"):
+        with pytest.raises(
+            SnapshotError, match=f"chooses while it matches but got one of an older version.* by the stage {name}: make"
+        ):
             fall().restore(blob, engine=engine)
 
 

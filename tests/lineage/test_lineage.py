@@ -334,7 +334,9 @@ def test_the_match_that_skip_has_chosen(engine: Any) -> None:
     out = op.push_many([insert(At(kind, le), le) for le, kind in enumerate("abb", 1)])
     told = [(match.payload, paths(op.lineage(match))) for match in out]
     assert told == [((3,), ["a1 b2 b3"])]
-    with pytest.raises(ChangeError, match=r"a match in force but got Match\(last=2\) from 2 to .*; near it: Match\(last=3\) from 3"):
+    with pytest.raises(
+        ChangeError, match=r"a match in force but got Match\(last=2\) from 2 to .*; near it: Match\(last=3\) from 3"
+    ):
         op.lineage(out[0]._replace(payload=(2,), le=2))
 
 

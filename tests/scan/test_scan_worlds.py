@@ -1,4 +1,4 @@
-"""Random SQL x rows against the scan with backtracking, with watermarks, rows taken back, snapshots, swaps, refused calls: a sample.
+"""Random SQL x rows against a scan with backtracking: watermarks, rows taken back, snapshots, swaps, refused calls. A sample.
 
 The long run: ``python -m tests.worlds sql``.
 """

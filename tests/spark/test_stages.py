@@ -233,7 +233,11 @@ def calm(more: str = "", within: int = 10) -> Query:
     ("one", "other", "said"),
     [
         (sql(), sql(skip="TO NEXT ROW"), r"expected the choosing \(AFTER MATCH SKIP, .*'past last row'.*, but got .*'to next row'"),
-        (sql(), sql(within=11), r"expected the choosing .* made with, \['past last row', \[\], 10, .* but got \['past last row', \[\], 11, "),
+        (
+            sql(),
+            sql(within=11),
+            r"expected the choosing .* made with, \['past last row', \[\], 10, .* but got \['past last row', \[\], 11, ",
+        ),
         (sql(), sql("a b+?"), "expected the choosing .* that the checkpoint was made with"),
         (calm(), calm(" and n.at > 5"), "expected the negation at the start .* but got .*begin anew with another checkpoint"),
         (calm(), calm(within=11), "expected the negation at the start"),
@@ -299,7 +303,9 @@ CHOSEN = (
 def test_a_job_goes_on_with_another_query(choosing: bool) -> None:
     """By `changes_to`; as it is its states are taken for those of the one before, which hold other values, and refused."""
     if choosing:
-        one, other = (afa.sql(CHOSEN.format(*each), event=Row) for each in (("at < a.at + 3", "at > 0"), ("at > 0", "at > a.at + 1")))
+        one, other = (
+            afa.sql(CHOSEN.format(*each), event=Row) for each in (("at < a.at + 3", "at > 0"), ("at > 0", "at > a.at + 1"))
+        )
     else:
         one, other = (afa.query(THREE.format(each), event=Row, type="sort") for each in ("b.at < a.at + 3", "c.at > a.at + 2"))
     here = job(one)
