@@ -24,17 +24,18 @@ def make_engine(name: str, setup: Setup) -> Engine:
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
-    if setup.automaton.choice is not None and (name == "interpreted" or setup.automaton.choice.rows is not None):
-        from afa.scan.scan_engine import ScanEngine
-
-        return ScanEngine(setup)
-    if name != "interpreted":
+    rows = setup.automaton.choice is not None and setup.automaton.choice.rows is not None
+    if name != "interpreted" and not rows:
         from afa.compiled.fit import serves
 
         if serves(setup.automaton, name == "compiled"):
             from afa.compiled.compiled_engine import CompiledEngine
 
             return CompiledEngine(setup, name == "compiled")
+    if setup.automaton.choice is not None:
+        from afa.scan.scan_engine import ScanEngine
+
+        return ScanEngine(setup)
     from afa.interpreted.interpreted_engine import InterpretedEngine
 
     return InterpretedEngine(setup)

@@ -338,8 +338,8 @@ class Query(Pattern):
         mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
         if mine != its:
             raise AfaError(
-                "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES) for a running operator "
-                "but got another one: make a new operator of it, and feed it what the window still holds"
+                "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES), for an operator that "
+                "runs, but got another one: make a new operator of it, and feed it what the window still holds"
             )
         if (self.tree.skip, self._choose) != (other.tree.skip, other._choose):
             raise AfaError(

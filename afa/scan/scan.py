@@ -301,9 +301,10 @@ class Scan(Algorithm):
         i = s.shown.bisect_left(start)
         lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Point(start, False)
         resumes = max(start, self.next_row(s, lands))
-        further = next(s.shown.irange(resumes), s.behind)
-        for start in () if self.choice.skip == PAST else s.shown.irange(None, resumes, inclusive=(True, False)):
-            if s.shown[start].rows[-1] >= further:  # it may show what one that may change shows, too
+        further = resumes if self.choice.rows is not None else self.next_match(s, Point(resumes, False))
+        le = s.index[further].le if further in s.index else t
+        for start in s.shown.irange(None, resumes, inclusive=(True, False)):
+            if any(shown[0] >= le for shown in s.shown[start].shown):  # it may show what one that may change shows, too
                 return start
         return resumes
 

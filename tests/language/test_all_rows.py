@@ -329,8 +329,8 @@ def test_a_query_that_changes(engine: str) -> None:
     ("more", "message"),
     [
         ({"skip": None}, r"expected a query that chooses \(AFTER MATCH SKIP\)"),
-        ({"gap": Gap(NEXT)}, "expected neighbours with nothing between them in a query that chooses"),
-        ({"ties": True}, "expected rows of a total order"),
+        ({"gap": Gap(NEXT)}, "expected neighbours with nothing between them where a query chooses"),
+        ({"ties": True}, r"expected a total order of rows \(ties=False\)"),
     ],
 )
 def test_trees_whose_rows_can_not_be_told(more: dict[str, Any], message: str) -> None:

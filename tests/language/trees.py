@@ -94,7 +94,6 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         returns=make.returns(),
         subsets=tuple(make.subsets),
         time="at" if skip else None,
-        ties=not skip,
         skip=choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}")) if skip else None,
         ties=not skip,
     )
