@@ -144,6 +144,29 @@ def test_equal_matches_are_one(engine: str) -> None:
     assert [change.diff for change in op.push(retract(row("a"), 2))] == [-1]
 
 
+def test_what_is_final_is_not_told_again(engine: str) -> None:
+    """A row of a match that is final may stand in another one that shows it likewise; so may a match, where two rows share an LE."""
+    rises = afa.sql(
+        """SELECT a FROM t MATCH_RECOGNIZE (ORDER BY at ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y)
+        DEFINE Y AS a > PREV(a))""",
+        event=Row,
+    )
+    op = rises.operator(engine=engine)
+    assert len(op.push_many([insert(Row(a, 0, 0), a) for a in (1, 2)])) == 2
+    op.push(Punctuation(9))
+    assert [(told.diff, told.le) for told in op.push(insert(Row(3, 0, 0), 9)) if isinstance(told, Change)] == [(1, 9)]
+    alone = afa.sql(
+        """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, b MEASURES MAX(Y.c) AS most AFTER MATCH SKIP PAST LAST ROW PATTERN (X Y?)
+        WITHIN 6 DEFINE Y AS a = 1)""",
+        event=Row,
+    )
+    op = alone.operator(engine=engine)
+    assert len(op.push_many([insert(Row(a, b, 7), le) for a, b, le in ((0, 0, 5), (0, 1, 5), (1, 0, 6))])) == 2
+    op.push(Punctuation(6))
+    told = op.push(retract(Row(1, 0, 7), 6))
+    assert [(change.diff, change.payload.most) for change in told] == [(-1, 7)]  # type: ignore[union-attr]
+
+
 # -- what is final ---------------------------------------------------------------------------------------------------------------
 
 PROMISED = [
