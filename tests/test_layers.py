@@ -34,6 +34,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.lineage"],
     ["afa.rewrite"],
     ["afa.interpreted"],
+    ["afa.scan"],
     ["afa.compiled.kernel"],
     ["afa.compiled.code"],
     ["afa.compiled.machine"],

@@ -24,6 +24,7 @@ builder          queries in Python: one, many, followed_by ..; building: what th
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
 looking_back     negation at the start: what a match asks the stage LastBefore
+scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show
 choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
 chosen_events    the events of matches that Choose has chosen, told behind it: all_rows: as ALL ROWS PER MATCH; chosen_members: as
                  members; row_components: which component took each; row_values: what a row shows; rows_asked: of which queries

@@ -105,6 +105,10 @@ def explained(made: QueryPlan) -> QueryExplanation:
     steps, names = lowered.steps, lowered.names
     states = [_state(lowered, state) for state in steps.states[1:]]
     fields = [_field(lowered, i) for i in range(len(lowered.registers.slots))]
+    if lowered.automaton.choice is not None:  # what its matches show is no register of partial matches
+        for field in lowered.automaton.match_schema.fields:
+            kind = (field.type.__name__ if field.type else "Any") + (" | None" if field.optional else "")
+            fields.append(FieldExplanation(field.name, kind, None, True))
     costs = {}
     for state in steps.states[1:]:
         found = _cost(lowered, state)

@@ -23,7 +23,7 @@ from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
 from afa.language.postponed import QueryPlan, served
 from afa.language.rows_asked import rows_alike, rows_of, shown_of
-from afa.language.scanning import scanned
+from afa.language.scanned_query import scanned
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check

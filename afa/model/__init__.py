@@ -2,6 +2,7 @@
 
 automaton    states, arcs, start, final states, initial register: frozen
 arc          fence, transfer, epsilon arcs, time-outs
+choice       which matches a scan chooses, and what they show: AFTER MATCH SKIP
 binding      durations in arcs as ticks, by an operator's tick
 arctable     the arcs in force, by state
 transitions  the next-ID relation: what one partial match (pmatch) becomes by arcs, epsilon closure, time-outs

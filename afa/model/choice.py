@@ -10,14 +10,11 @@ end. Source: ISO/IEC 19075-5, AFTER MATCH SKIP and the order of preference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
 from afa.model.arc import CONSUME, Arc
 from afa.schema import Schema
-
-if TYPE_CHECKING:
-    from afa.model.automaton import Automaton
 
 PAST, NEXT, FIRST, LAST = "past last row", "to next row", "to first", "to last"
 Way = tuple[str, str, str]
@@ -48,7 +45,7 @@ class Choice(NamedTuple):
     window: int | None  # ticks
     ways: Mapping[Way, Ranked]  # arcs that it does not name are never taken
     components: tuple[str, ...]  # by place
-    measures: Automaton  # whose register behind the last row is what a match shows
+    measures: Any  # an `Automaton`, whose register behind the last row is what a match shows
     steps: Mapping[tuple[str, int, bool], Arc]  # its arcs: by state, place, and whether the match ends
     rows: Rows | None  # in place of measures
 

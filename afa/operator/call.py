@@ -82,6 +82,9 @@ class Core(Twins, Member):
         self.window = None if options.window is None else ticks_of_duration(options.window, tick, "window")
         if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={options.window!r}")
+        if automaton.choice is not None and automaton.choice.window != self.window:
+            within = automaton.choice.window
+            raise AfaError(f"expected window={within!r}, as the automaton chooses among matches WITHIN that, but got {self.window!r}")
         self.options, self.keyed, self.faults = options, keyed, faults
         self.longest, self.retractions = options.longest, options.retractions
         self.kept = KeptLineage() if options.lineage or asks(automaton, options) else None

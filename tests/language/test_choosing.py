@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import afa
-from afa import ChangeError, insert, retract
+from afa import AfaError, ChangeError, insert, retract
 from afa.language.pattern import STRICT, Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Ref
 from tests.language.oracle import Event
@@ -79,6 +79,18 @@ def test_measures_that_raise(rows: str, engine: str) -> None:
         op.push(insert(Letter("b", 6), 2))
     assert op.snapshot() == before
     assert op.push(insert(Letter("a", 6), 2)) == []
+
+
+def test_the_automaton_alone(engine: str) -> None:
+    """It chooses wherever it serves; what contradicts that is refused."""
+    query = afa.sql(SQL.format(within="WITHIN INTERVAL '10' SECOND"), event=Row, tick="s")
+    op = afa.Operator(query.automaton, window="10 s", tick="s", engine=engine)
+    assert [c.payload.x for c in op.push_many([insert(Row(x), le) for le, x in enumerate((1, 2, 7))])] == [1]
+    with pytest.raises(AfaError, match="expected window=10, as the automaton chooses among matches WITHIN that, but got 9"):
+        afa.Operator(query.automaton, window=9)
+    for option in ({"longest": True}, {"gapless": "x"}, {"having": "sum(x) > 1"}, {"collapse": "x"}):
+        with pytest.raises(AfaError, match="can't be combined with AFTER MATCH SKIP because"):
+            afa.Operator(query.automaton, window=10, **option)
 
 
 class Letter(NamedTuple):
@@ -175,6 +187,7 @@ def test_explain_says_what_runs_cost() -> None:
 
     for pattern in ("a b*", "(a b)+", "a{2,}", "(a b{3,})?  a"):
         assert "cost" not in said(pattern)
+        assert "field n: int, shown" in said(pattern)
         assert "warning" not in said(pattern)
         assert "may take any number), and from its first row on all are held" in said(pattern, "")
     assert "as long as each row that comes is one that it can take, and from its" in said("a b{1,4}", "")

@@ -145,7 +145,7 @@ def test_equal_matches_are_one(engine: str) -> None:
 
 
 def test_what_is_final_is_not_told_again(engine: str) -> None:
-    """A row of a match that is final may stand in another one that shows it likewise; so may a match, where two rows share an LE."""
+    """A row of a final match may stand in another one that shows it likewise; matches may be equal where two rows share an LE."""
     rises = afa.sql(
         """SELECT a FROM t MATCH_RECOGNIZE (ORDER BY at ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y)
         DEFINE Y AS a > PREV(a))""",

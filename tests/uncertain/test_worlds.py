@@ -324,6 +324,9 @@ def test_a_query() -> None:
     )
     with pytest.raises(AfaError, match="expected a query of one automaton but got one with a LastBefore around it"):
         Worlds(afa.query(choosing, event=Seen, tick="s"))
+    chosen = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY host ORDER BY at MEASURES LAST(b.load) AS load PATTERN (a b) WITHIN 9)"
+    with pytest.raises(AfaError, match=r"expected a query of which all matches leave but got .*chooses some \(AFTER MATCH SKIP\)"):
+        Worlds(afa.sql(chosen, event=Seen, tick="s"))
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------------------

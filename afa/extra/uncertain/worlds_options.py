@@ -40,10 +40,12 @@ def of_query(query: Query, said: Options) -> tuple[Automaton, Options]:
     """
     check({**said.said, QUERY: True})
     made = query.operator(postpone=False, tick=said.tick or query.tree.tick, key=said.key)
-    if query.tree.skip is not None or not isinstance(made, (Keyed, Operator)):
+    if not isinstance(made, (Keyed, Operator)):
         raise AfaError(
-            f"expected a query of which all matches leave but got {query!r}, with a negation at its start, or AFTER MATCH SKIP"
+            f"expected a query of one automaton but got one with a {type(made.stage).__name__} around it: a negation at its start"
         )
+    if made.automaton.choice is not None:
+        raise AfaError(f"expected a query of which all matches leave but got {query!r}, which chooses some (AFTER MATCH SKIP)")
     core = made._core
     key = None if core.keys is None else core.keys.names[0] if core.keys.single else core.keys.names
     return core.automaton, said.but(key=key, window=core.window, order_by=core.sequence, tick=core.tick)
