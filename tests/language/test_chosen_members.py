@@ -93,6 +93,18 @@ def test_without_members(engine: str) -> None:
     assert told(fall().restore(op.snapshot(), engine=engine).push(retract(Tick("k", 7), 2))) == [(0, 3, None)]
 
 
+@pytest.mark.parametrize("within", ["WITHIN 2", ""])
+def test_a_row_behind_a_match_changes_its_events(engine: str, within: str) -> None:
+    """Two attempts show the same; the row lets the first one go on, so that only the other's events are left."""
+    text = f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(x) AS last AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (a b c | a b | b) {within} DEFINE a AS x < 2, b AS x = 2, c AS x = 3)"""
+    op = afa.sql(text, event=Tick).operator(engine=engine, members="le", tell="lineage")
+    first = told(op.push_many([insert(Tick("", x), x) for x in (1, 2)]))
+    assert {le for _, le, _ in first} == {2}
+    found = told(op.push(insert(Tick("", 3), 3)))
+    assert found == ([] if within else [(0, 2, {"a": (), "b": (2,), "c": ()}), (1, 3, {"a": (1,), "b": (2,), "c": (3,)})])
+
+
 def test_what_is_refused(engine: str) -> None:
     with pytest.raises(AfaError, match=r'expected a field of the event, "le" or True .* but got members=\'y\''):
         fall().operator(members="y")
