@@ -62,7 +62,8 @@ class Statistics(NamedTuple):
         Events held beyond the first of their key and instant (LE, and sequence, where there is one): alternatives, of which a match
         takes one. Copies of an event count once; with ``keep_payloads=False`` also events of one triggering set.
     kept_steps : int
-        With ``lineage=True``: steps held that a promise has made final, and that answer lineages only.
+        Steps held that lie below the last promise: with ``lineage=True`` those that answer lineages only, in a query with AFTER
+        MATCH SKIP those of attempts whose matches may change.
     kept_events : int
         Events in them, in copies; they are among ``events``.
     kept_partial_matches : int
