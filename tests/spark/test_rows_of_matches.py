@@ -70,7 +70,7 @@ def run(number: int) -> int:
 
 def test_worlds_have_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
-    assert sum(run(number) for number in range(6)) > 40
+    assert sum(run(number) for number in range(12)) > 40
 
 
 class Row(NamedTuple):
