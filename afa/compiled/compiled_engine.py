@@ -34,6 +34,7 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.state.key_columns import KeyColumns
 from afa.state.states import States
+from punctuation.time import BEGINNING, FOREVER
 
 MANY = 4
 """How many rows a key are so many that most keys are about to be touched again."""
@@ -341,6 +342,11 @@ class CompiledEngine:
     def living(self, t: int) -> Living:
         begun, rows, keys = zip(*self.store.each(lambda store: compiled_states.living(store, t)))
         return Living(min(begun), sum(rows), sum(keys))
+
+    def begins(self) -> int:
+        """Return the LE of the first row that a scan holds; FOREVER: there is none. O(what is held)."""
+        rows = (self.steps(key, BEGINNING, FOREVER - 1, ()) for key in self.known_keys())
+        return min((found[0].le for found in rows if found), default=FOREVER)
 
     def sizes(self) -> Sizes:
         self.clean_all()
