@@ -300,22 +300,14 @@ def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
     k = shown_from(m, b, place) - 1
     if k >= b.shown_first:
         place = max(place, landing_of(m, b, k))
-    if m.scans == SCAN_PAST:
-        return place
-    further = shown_from(m, b, place)
-    if further < b.shown_last:
-        i = b.shown[further]
-        for k in range(b.shown_first, further):
-            end = MatchRow(end_of(m, b, k))
-            if not (end.t < b.le[i] or (end.t == b.le[i] and is_before(m, b, find_step(m, b, end), b.le[i], b.seq[i]))):
-                return place_of(m, b, k)
+    further, _ = next_match(m, w, b, place)
+    if further < 0:
+        return further
+    le = b.le[b.order[further]] if further < b.last else t
+    for k in range(b.shown_first, shown_from(m, b, place)):
+        if MatchRow(end_of(m, b, k)).t >= le:  # it may show what one that may change shows, too
+            return place_of(m, b, k)
     return place
-
-
-@kernel
-def find_step(m: Memory, b: Block, end: MatchRow) -> int:
-    """Return the step of the last row of a match."""
-    return b.order[find_place(m, b, end.t, end.re)]
 
 
 @kernel
