@@ -83,8 +83,8 @@ class Core(Twins, Member):
         if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={options.window!r}")
         if automaton.choice is not None and automaton.choice.window != self.window:
-            within = automaton.choice.window
-            raise AfaError(f"expected window={within!r}, as the automaton chooses among matches WITHIN that, but got {self.window!r}")
+            wanted = f"window={automaton.choice.window!r}, as the automaton chooses among matches WITHIN that,"
+            raise AfaError(f"expected {wanted} but got {self.window!r}")
         self.options, self.keyed, self.faults = options, keyed, faults
         self.longest, self.retractions = options.longest, options.retractions
         self.kept = KeptLineage() if options.lineage or asks(automaton, options) else None
