@@ -49,6 +49,9 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     b.pending = b.matches + (MatchRow.register + r) * matches
     b.pending_cap = pending
     b.born = m.serial
+    if m.scans:
+        for k in range(steps):
+            b.folds[k] = 0
     return b
 
 

@@ -254,6 +254,7 @@ class Block(Record, of="m"):
     matches_of = Record.slices("step -> slice of matches: what its partial matches stand for")
     reach = Record.column("step -> no partial match that stands here was stored at a step before this LE")
     shown = Record.column("of scans: place -> step at which a match that is shown begins, in order")
+    folds = Record.slices("of scans: by level and number -> the rows of nodes in which a `Fold` stands; 0: it is not made")
 
 
 MOVING = Block.first
@@ -298,6 +299,17 @@ class ClassLink(Record, of="m"):
 
 
 PLACE_BITS = 16
+
+
+class Fold(Record, of="m"):
+    """What becomes of attempts by rows side by side, see `scan_folds`. A start is the place of a row; FOREVER: there is none."""
+
+    sources = Record.word("how many classes there are before the rows")
+    exits = Record.word("how many there are behind them")
+    until = Record.word("the smallest RE of the rows")
+    le = Record.word("LE of the last one")
+    matched = Record.word("the first start that ends a match among them")
+    rest = Record.words("by source the class behind, the place of its last end; by exit the first start that ended none, the first")
 
 
 class EventRow(Record, of="m"):

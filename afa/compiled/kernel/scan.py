@@ -21,6 +21,7 @@ from afa.compiled.kernel.lists import copy, same_words
 from afa.compiled.kernel.matches import log_match
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place, is_before
+from afa.compiled.kernel.scan_folds import forget_folds
 from afa.compiled.kernel.scan_matches import ends_behind, first_alive, landing, match_end, measure, next_match, read_path
 from afa.compiled.kernel.scan_rows import classes_of, derive_rows
 from afa.compiled.kernel.step import mark, marked
@@ -47,8 +48,10 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
     else:
         record = w[w.index]
         first = find_place(m, b, c.le[record], c.seq[record])
-    if ends_behind(m, w, b, first, marks) < 0:
-        return NEED_ROWS
+    status = ends_behind(m, w, b, first, marks)
+    if status < 0:
+        return status
+    before = b.last
     end = b.order[b.last - 1] if b.first < b.last else NOWHERE
     if what == SWAP:
         for place in range(first, b.last):
@@ -58,14 +61,20 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
         status = merge(m, w, p, c, b, n)
         if status < 0:
             return status
+        status = forget_folds(m, w, b, first, max(before, b.last))  # rows have other places
+        if status < 0:
+            return status
     # The classes of what is marked.
     place, last = first, first
     while place < b.last:
         if marked(w, place):
-            place = derive_rows(m, w, p, b, place)
-            if place < 0:
-                return place
-            last = place
+            last = derive_rows(m, w, p, b, place)
+            if last < 0:
+                return last
+            status = forget_folds(m, w, b, place, last + 1)
+            if status < 0:
+                return status
+            place = last
         place += 1
     if end != NOWHERE and (b.first == b.last or is_before(m, b, b.order[b.last - 1], b.le[end], b.seq[end])):
         last = b.last  # the last row has gone, and nothing stands behind it to be derived
@@ -230,6 +239,8 @@ def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, m
     at = b.first  # up to there both have been followed
     while True:
         start = first_alive(m, w, b, at, first, marks, BEGINNING) if at < first and touched else first
+        if start < 0:
+            return start
         start = max(start, at)
         if start > last or (start == b.last and shown_from(m, b, start) == b.shown_last):
             break
@@ -252,7 +263,7 @@ def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int) -> int:
     was = withdrawn(m, w, b, start)
     while was == start and start < b.last:  # that was the match of a row that has gone
         was = withdrawn(m, w, b, start)
-    now = shown_now(m, w, p, b, start, match_end(m, b, start) if start < b.last else NOWHERE)
+    now = shown_now(m, w, p, b, start, match_end(m, w, b, start) if start < b.last else NOWHERE)
     while was >= 0 and now >= 0 and was != now:
         before = place_of(m, b, shown_from(m, b, was))
         after, end = next_match(m, w, b, now)
@@ -280,7 +291,9 @@ def withdrawn(m: Memory, w: Scratch, b: Block, start: int) -> int:
 
 @kernel
 def shown_now(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int) -> int:
-    """Show the match from a place to another (NOWHERE: there is none). Returns where the scan goes on, or a status."""
+    """Show the match from a place to another (NOWHERE: there is none; or a status). Returns where the scan goes on, or a status."""
+    if end < NOWHERE:
+        return end
     return min(start + 1, b.last) if end == NOWHERE else put_shown(m, w, p, b, start, end)
 
 
@@ -297,6 +310,8 @@ def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
     for k in range(n):
         w[w.new + k] = 1
     place = first_alive(m, w, b, b.first, here, w.new, t)
+    if place < 0:
+        return place
     k = shown_from(m, b, place) - 1
     if k >= b.shown_first:
         place = max(place, landing_of(m, b, k))
@@ -324,4 +339,5 @@ def forget(m: Memory, w: Scratch, p: Program, b: Block, t: int) -> int:
     b.first = place
     if place == b.last:
         return DONE
-    return min(derive_rows(m, w, p, b, place), DONE)
+    last = derive_rows(m, w, p, b, place)
+    return last if last < 0 else forget_folds(m, w, b, place, last + 1)

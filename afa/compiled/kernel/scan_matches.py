@@ -12,6 +12,7 @@ from afa.compiled.kernel.arc_cursor import run_arc
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.scan_folds import BITS, FAR, LEVELS, exits_of, fold_at, highest_level, made_fold, passed
 from afa.compiled.kernel.scan_rows import classes_of, event_at, link_at
 
 NEAR = 64
@@ -26,22 +27,37 @@ def link_of(m: Memory, b: Block, place: int, source: int) -> int:
 
 
 @kernel
-def match_end(m: Memory, b: Block, start: int) -> int:
-    """Return the place where the match of the attempt ends that begins at a place; NOWHERE: it ends none."""
+def match_end(m: Memory, w: Scratch, b: Block, start: int) -> int:
+    """Return the place where the match of the attempt ends that begins at a place. NOWHERE: it ends none; or a status of `fold_at`.
+
+    O(log rows until it is over).
+    """
     end, until, source, place = NOWHERE, FOREVER, NOWHERE, start
     while place < b.last:
         i = b.order[place]
         if b.le[i] >= until:
             break
-        link = ClassLink(link_of(m, b, place, source))
-        if link.thread != NOWHERE:
-            end = place
-        source = link.to
+        level = highest_level(place, b.last) if place >= start + FAR else 0
+        while level:
+            fold = Fold(fold_at(m, w, b, level, place))
+            if fold < 0:
+                return fold
+            if fold.le < min(until, fold.until):
+                break
+            level -= 1
+        if level:
+            to, last = passed(m, b, level, place, source)
+            end = end if last == NOWHERE else last
+            until, source = min(until, Fold(made_fold(m, b, level, place)).until), to
+        else:
+            link = ClassLink(link_of(m, b, place, source))
+            end = end if link.thread == NOWHERE else place
+            source = link.to
+            event = event_at(m, b, i)
+            until = min(until, EventRow(event).re if event else BEGINNING)
         if source == NOWHERE:
             break
-        event = event_at(m, b, i)
-        until = min(until, EventRow(event).re)
-        place += 1
+        place += 1 << BITS * level
     return end
 
 
@@ -105,70 +121,89 @@ def landing(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, p
 
 @kernel
 def next_match(m: Memory, w: Scratch, b: Block, place: int) -> tuple[int, int]:
-    """Return the first place from one on whose attempt ends a match, and where that ends.
-
-    Behind all: there is none; NEED_ROWS. O(rows until no attempt before it can end one).
-    """
+    """Return the first place from one on whose attempt ends a match, and where. Behind all: there is none; or a status."""
     while place < b.last:
         found = first_end(m, w, b, place)
         if found < 0 or found == b.last:
             return found, NOWHERE
-        end = match_end(m, b, found)
+        end = match_end(m, w, b, found)
         if end != NOWHERE:
-            return found, end
+            return (found if end >= 0 else end), end
         place = found + 1  # it ends too late
     return b.last, NOWHERE
 
 
 @kernel
 def first_end(m: Memory, w: Scratch, b: Block, place: int) -> int:
-    """Return the first place from one on whose attempt ends a match, whatever lifetimes say; behind all: there is none."""
+    """Return the first place from one on whose attempt ends a match, whatever lifetimes say. As `next_match`.
+
+    O(log rows until none before it can end one).
+    """
     # By class, at w.new and at w.source by turns: the first attempt in it that has ended none.
-    size, matched = w.rows, b.last
+    begin, size, matched = place, w.rows, b.last
     open_now, open_then, n = w.new, w.source, 0
     while place < b.last:
-        at = StepClasses(classes_of(m, b, b.order[place]))
-        if at.classes + 1 > size:
+        level = highest_level(place, b.last) if place >= begin + FAR else 0
+        if level:
+            status = fold_at(m, w, b, level, place)
+            if status < 0:
+                return status
+        exits = exits_of(m, b, level, place)
+        if exits + 1 > size:
             return NEED_ROWS
-        for k in range(at.classes):
+        for k in range(exits):
             w[open_then + k] = b.last
-        least = b.last
-        for source in range(n + 1):
-            start = w[open_now + source] if source < n else place
-            if start >= matched:
-                continue
-            link = ClassLink(link_at(m, at, source if source < n else at.sources - 1))
+        for source in range(n):
+            start = w[open_now + source]
+            if start < matched:
+                to, last = passed(m, b, level, place, source)
+                if last != NOWHERE:
+                    matched = start
+                elif to != NOWHERE:
+                    w[open_then + to] = min(w[open_then + to], start)
+        if level:
+            fold = Fold(made_fold(m, b, level, place))
+            matched = min(matched, fold.matched)
+            for k in range(exits):
+                w[open_then + k] = min(w[open_then + k], m[fold.rest + 2 * fold.sources + 2 * k])
+        else:
+            link = ClassLink(link_of(m, b, place, NOWHERE))
             if link.thread != NOWHERE:
-                matched = min(matched, start)
+                matched = min(matched, place)
             elif link.to != NOWHERE:
-                w[open_then + link.to] = min(w[open_then + link.to], start)
-                least = min(least, start)
+                w[open_then + link.to] = min(w[open_then + link.to], place)
+        least = b.last
+        for k in range(exits):
+            least = min(least, w[open_then + k])
         if matched < b.last and least >= matched:
             return matched
-        open_now, open_then, n = open_then, open_now, at.classes
-        place += 1
+        open_now, open_then, n = open_then, open_now, exits
+        place += 1 << BITS * level
     return matched
 
 
 @kernel
 def ends_behind(m: Memory, w: Scratch, b: Block, place: int, marks: int) -> int:
-    """Mark at ``w[marks:]`` the classes before a place by which a match ends there or behind. Returns how many, or NEED_ROWS."""
+    """Mark at ``w[marks:]`` the classes before a place by which a match ends there or behind. Returns how many, or a status."""
     if place == b.first:
         return 0
     count, n = 0, StepClasses(classes_of(m, b, b.order[place - 1])).classes
     if n > w.rows:
         return NEED_ROWS
     for k in range(n):
-        source, at = k, place
+        source, at, last = k, place, NOWHERE
         w[marks + k] = 0
-        while at < b.last and source != NOWHERE:
-            link = ClassLink(link_of(m, b, at, source))
-            if link.thread != NOWHERE:
-                w[marks + k] = 1
-                count += 1
-                break
-            source = link.to
-            at += 1
+        while at < b.last and source != NOWHERE and last == NOWHERE:
+            level = highest_level(at, b.last) if at >= place + FAR else 0
+            if level:
+                status = fold_at(m, w, b, level, at)
+                if status < 0:
+                    return status
+            source, last = passed(m, b, level, at, source)
+            at += 1 << BITS * level
+        if last != NOWHERE:
+            w[marks + k] = 1
+            count += 1
     return count
 
 
@@ -176,32 +211,50 @@ def ends_behind(m: Memory, w: Scratch, b: Block, place: int, marks: int) -> int:
 def first_alive(m: Memory, w: Scratch, b: Block, low: int, place: int, marks: int, t: int) -> int:
     """Return the first place in ``[low, place)`` whose attempt is in one of the classes before a place that ``w[marks:]`` marks.
 
-    ``t``: of those only whose rows all have an RE behind it. ``place``: there is none. O(rows back to the first one that lives).
+    ``t``: of those only whose rows all have an RE behind it. ``place``: there is none; or a status. O(log rows back to the first
+    one that lives).
     """
     if place == b.first:
         return place
-    found, until, at, here, there = place, FOREVER, place - 1, marks, w.other
-    while at >= low:
-        i = b.order[at]
-        step = StepClasses(classes_of(m, b, i))
-        event = event_at(m, b, i)
-        until = min(until, EventRow(event).re if event else BEGINNING)
-        if until <= t:
-            break
+    found, until, at, here, there = place, FOREVER, place, marks, w.other
+    while at > low:
+        # Back over a fold that ends here, or over a row.
+        level = 0
+        if at <= place - FAR:
+            while level < LEVELS and at & (1 << BITS * (level + 1)) - 1 == 0 and at - (1 << BITS * (level + 1)) >= low:
+                level += 1
+        while level:
+            fold = Fold(fold_at(m, w, b, level, at - (1 << BITS * level)))
+            if fold < 0:
+                return fold
+            if fold.until > t:
+                break
+            level -= 1
+        at -= 1 << BITS * level
+        first = StepClasses(classes_of(m, b, b.order[at]))
+        if level:
+            fold = Fold(made_fold(m, b, level, at))
+            until = min(until, fold.until)
+            for k in range(fold.exits):
+                if w[here + k]:
+                    found = min(found, m[fold.rest + 2 * fold.sources + 2 * k + 1])
+        else:
+            event = event_at(m, b, b.order[at])
+            until = min(until, EventRow(event).re if event else BEGINNING)
+            if until <= t:
+                break
+            link = ClassLink(link_of(m, b, at, NOWHERE))
+            if link.to != NOWHERE and w[here + link.to]:
+                found = at
         any_left = False
-        for source in range(step.sources):
-            link = ClassLink(link_at(m, step, source))
-            lives = link.to != NOWHERE and w[here + link.to] != 0
-            if source == step.sources - 1:
-                if lives:
-                    found = at
-            else:
-                w[there + source] = int(lives)
-                any_left = any_left or lives
+        for source in range(first.sources - 1):
+            to, last = passed(m, b, level, at, source)
+            lives = to != NOWHERE and w[here + to] != 0
+            w[there + source] = int(lives)
+            any_left = any_left or lives
         if not any_left:
             break
         here, there = there, w.ready if there == w.other else w.other
-        at -= 1
     return found
 
 
