@@ -24,15 +24,15 @@ def make_engine(name: str, setup: Setup) -> Engine:
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
-    rows = setup.automaton.choice is not None and setup.automaton.choice.rows is not None
-    if name != "interpreted" and not rows:
+    choice = setup.automaton.choice
+    if name != "interpreted" and (choice is None or choice.rows is None or choice.rows.running):
         from afa.compiled.fit import serves
 
         if serves(setup.automaton, name == "compiled"):
             from afa.compiled.compiled_engine import CompiledEngine
 
             return CompiledEngine(setup, name == "compiled")
-    if setup.automaton.choice is not None:
+    if choice is not None:
         from afa.scan.scan_engine import ScanEngine
 
         return ScanEngine(setup)

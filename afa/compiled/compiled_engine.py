@@ -323,7 +323,8 @@ class CompiledEngine:
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
         held = self._held(key)
         if held is not None and self.store.scan is not None:
-            return [(match.record, match.le, match.re) for match in ScanReading(*held).matches() if match.le >= low]
+            shown = (each for match in ScanReading(*held).matches() for each in match.shown)
+            return [(record, le, re) for le, re, record in shown if le >= low]
         return [] if held is None else held_matches(*held, low)
 
     def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:

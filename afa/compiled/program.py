@@ -159,6 +159,8 @@ class ArcProgram:
         w[k.Program.pattern] = len(scan.lands)
         w[k.Program.lands] = len(w)
         w += scan.lands
+        w[k.Program.hidden] = len(w)
+        w += scan.hidden
         w[k.Program.measure_begin] = len(w)
         w += scan.begin
         w[k.Program.measures] = len(w)

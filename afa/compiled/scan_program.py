@@ -25,6 +25,7 @@ class ScanProgram(NamedTuple):
     table: tuple[tuple[int, int], ...]  # `Measure`; arcs by their numbers here
     begin: tuple[int, ...]  # words of the first register
     lands: tuple[int, ...]  # by place
+    hidden: tuple[int, ...]  # by place
 
     def constants(self) -> list[str]:
         """Return the strings that the measures name."""
@@ -47,4 +48,5 @@ class ScanProgram(NamedTuple):
             tuple((k.NOWHERE, 0) if arc is None else (numbers[id(arc)], states[arc.dst]) for arc in found),
             tuple(registers.words(measures.register)),
             tuple(int(component in choice.to) for component in choice.components),
+            tuple(int(choice.rows is not None and place in choice.rows.hidden) for place in places),
         )

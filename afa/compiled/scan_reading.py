@@ -13,13 +13,11 @@ from afa.scan.told import RowTaken, picks_of, ways_of
 
 
 class HeldMatch(NamedTuple):
-    """A match shown: the steps of its first and last row, and what it shows."""
+    """A match shown: the steps of its first and last row, and what it shows: LE, RE, record, of one or of each row."""
 
     first: int
     last: int
-    record: Any
-    le: int
-    re: int
+    shown: tuple[tuple[int, int, Any], ...]
 
 
 class ScanReading:
@@ -40,13 +38,13 @@ class ScanReading:
         low, high = block.head(k.Block.shown_first), block.head(k.Block.shown_last)
         for position in range(low, high):
             step = block.word(k.Block.shown, position)
-            (le, seq, *_), (t, re, *words) = block.rows(block.word(k.Block.matches_of, step), k.Block.matches, width)
-            yield HeldMatch(step, self._step_at(le, seq), record(words[:told]), t, re)
+            (le, seq, *_), *rows = block.rows(block.word(k.Block.matches_of, step), k.Block.matches, width)
+            yield HeldMatch(step, self._step_at(le, seq), tuple((t, re, record(words[:told])) for t, re, *words in rows))
 
     def ways(self, sought: SoughtMatch) -> Ways | None:
         """See `afa.engine.Engine.ways`."""
         found = self._found(sought)
-        return ways_of(self._choice, [self._rows(match) for match in found], max((match.re for match in found), default=0))
+        return ways_of(self._choice, [self._rows(match) for match in found], max((match.shown[0][1] for match in found), default=0))
 
     def picks(self, soughts: Sequence[SoughtMatch]) -> Picks:
         """See `afa.engine.Engine.picks`."""
@@ -76,7 +74,7 @@ class ScanReading:
         return [
             match
             for match in self.matches()
-            if match.le == sought.le and sought.re in (None, match.re) and tuple(match.record) in sought.payloads
+            if any(t == sought.le and sought.re in (None, re) and tuple(record) in sought.payloads for t, re, record in match.shown)
         ]
 
     def _step_at(self, le: int, seq: int) -> int:

@@ -84,6 +84,7 @@ class Store:
         if self.scan is not None:
             m = self.memory.m
             m[k.Memory.scans], m[k.Memory.held] = SKIPS[self.scan.choice.skip], held
+            m[k.Memory.all_rows] = self.scan.choice.rows is not None
             m[k.Memory.measured], m[k.Memory.packed_limit] = self.scan.registers.layout.width, 0
         self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, shard
         slot = self.sequence_slot

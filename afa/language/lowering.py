@@ -37,9 +37,18 @@ class Lowered:
 
     Its ``returns`` (what a match shows) are over terms; ``back`` is what a negation at the start asks of a stage in front.
     ``shows``: whether a register holds what they read. ``asks``: whether arcs ask their conditions; else they take any event.
+    ``each_row``: a match may end with each of its rows, and these of the values that it shows then may be None.
     """
 
-    def __init__(self, tree: Tree, taken: Collection[str] = (), *, shows: bool = True, asks: bool = True) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        taken: Collection[str] = (),
+        *,
+        shows: bool = True,
+        asks: bool = True,
+        each_row: Collection[str] | None = None,
+    ) -> None:
         self._taken, self._asks = taken, asks
         self.tree = tree
         self.back = LookingBack.of(tree)
@@ -56,9 +65,9 @@ class Lowered:
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
         self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended)
-        self.steps = StateGraph(self.conditions, self.reader, tree.pattern)
+        self.steps = StateGraph(self.conditions, self.reader, tree.pattern, everywhere=each_row is not None)
         times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
-        self.registers = Registers(self.steps, values, tree.payload, times, asks)
+        self.registers = Registers(self.steps, values, tree.payload, times, asks, each_row or ())
         self.names = self._names()
         self.arc_of: dict[StateStep, Arc] = {}  # where a step is an arc
         self.automaton = Automaton(

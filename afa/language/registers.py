@@ -8,6 +8,7 @@ RETURN that is an item of the match holds it on the way.
 from __future__ import annotations
 
 import keyword
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
@@ -41,7 +42,10 @@ class RegisterField(NamedTuple):
 
 
 class Registers:
-    """The register of a query; ``shown`` is the class of payloads. ``asks``: whether it holds what conditions read."""
+    """The register of a query; ``shown`` is the class of payloads.
+
+    ``asks``: whether it holds what conditions read. ``optional``: RETURN's values that may be None, whatever the states say.
+    """
 
     def __init__(
         self,
@@ -50,9 +54,10 @@ class Registers:
         payload: str,
         times: tuple[str, ...] = (),
         asks: bool = True,
+        optional: Collection[str] = (),
     ) -> None:
         _check_names(returns)
-        self.steps, self.returns, self._asks = steps, returns, asks
+        self.steps, self.returns, self._asks, self._may_lack = steps, returns, asks, optional
         self.fences = {step: steps.fence(step) for step in steps.steps}
         self.skips = {state: steps.skipped(state) for state in steps.states}
         self.live = self._live()
@@ -103,7 +108,7 @@ class Registers:
         for name, value in self.returns:
             kind, value = self._typed(value, types)
             item = value if isinstance(value, Item) and value in left else None
-            optional = any(self._gone(step, value) for step in self.steps.steps if step.dst is None)
+            optional = name in self._may_lack or any(self._gone(step, value) for step in self.steps.steps if step.dst is None)
             if item is not None:
                 left.remove(item)
                 optional = optional or self._optional(item)

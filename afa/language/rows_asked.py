@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from afa.errors import AfaError
+from afa.expression.nodes import walk
 from afa.language.all_rows import Shown
 from afa.language.chosen_events import MatchRows
 from afa.language.lowering import Lowered
 from afa.language.pattern import PARTITION, STRICT, Component, Tree, components_of, gaps_of, rebuilt
 from afa.language.row_components import places_of, rows_by_bits, rows_by_counts
 from afa.language.row_values import RowValues
+from afa.language.terms import Final
 from afa.model.choice import Rows
 
 
@@ -41,7 +43,9 @@ def rows_shown(tree: Tree, lowered: Lowered) -> Rows:
     """Returns what the rows of a query's matches show."""
     shown = shown_of(tree, lowered)
     hidden = [i for i, place in enumerate(places_of(tree.pattern)) if place in shown.hidden]
-    return Rows(shown.values.rows_of, shown.values.schema, frozenset(hidden), shown.said)
+    values, optional = shown.values, tuple(field.name for field in shown.values.schema.fields if field.optional)
+    running = not any(isinstance(node, Final) for _, value in tree.returns for node in walk(value))
+    return Rows(values.rows_of, values.schema, frozenset(hidden), shown.said, optional, running)
 
 
 def rows_alike(tree: Tree) -> Any:

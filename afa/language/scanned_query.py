@@ -26,7 +26,11 @@ def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
     """Lower a tree with AFTER MATCH SKIP to an automaton that chooses."""
     _check(tree)
     bare = replace(tree, skip=None, rows=None)
-    lowered, measures = Lowered(bare, taken, shows=False), Lowered(bare, shows=tree.rows is None, asks=False)
+    lowered = Lowered(bare, taken, shows=False)
+    rows = None if tree.rows is None else rows_shown(tree, lowered)
+    measures = Lowered(bare, asks=False) if rows is None else Lowered(bare, asks=False, each_row=rows.optional)
+    if rows is not None:
+        rows = rows._replace(running=rows.running and measures.automaton.match_schema.fields == rows.schema.fields)
     ranks = Ranks(lowered)
     said, to = str(tree.skip), frozenset[str]()
     if said not in (PAST, NEXT):
@@ -40,7 +44,7 @@ def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
         tuple(component.name for component in lowered.positions.components),
         measures.automaton,
         {(measures.names[step.src], step.to, step.dst is None): arc for step, arc in measures.arc_of.items()},
-        None if tree.rows is None else rows_shown(tree, measures),
+        rows,
     )
     taken_ever = [arc for arc in lowered.automaton.arcs if choice.of(arc) is not None]
     lowered.automaton = changed(lowered.automaton, arcs=taken_ever, shown=None, choice=choice)

@@ -34,9 +34,10 @@ class StateStep(NamedTuple):
 class StateGraph:
     """All states and steps of a pattern; the start state is first, a complete match waits for its window's end in ``wait``."""
 
-    def __init__(self, conditions: Predicates, reader: ItemReader, pattern: Pattern) -> None:
+    def __init__(self, conditions: Predicates, reader: ItemReader, pattern: Pattern, everywhere: bool = False) -> None:
         self.conditions, self.reader, self._preference = conditions, reader, Preference(pattern)
         self.names = [component.name for component in conditions.positions.components]
+        self._everywhere = everywhere  # whether a match may end at any place
         self.states = conditions.states(-1, frozenset())
         self.steps: list[StateStep] = []
         known = set(self.states)
@@ -54,7 +55,7 @@ class StateGraph:
     def _by(self, src: MatchState, edge: Successor) -> list[StateStep]:
         conditions = self.conditions
         seen = conditions.seen_after(src.seen, edge.to)
-        ends: list[MatchState | None] = [None] if edge.to in conditions.positions.last else []
+        ends: list[MatchState | None] = [None] if self._everywhere or edge.to in conditions.positions.last else []
         return [StateStep(src, edge.to, dst) for dst in [*conditions.states(edge.to, seen), *ends]]
 
     def _drop_dead_ends(self) -> None:

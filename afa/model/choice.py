@@ -35,6 +35,8 @@ class Rows(NamedTuple):
     schema: Schema
     hidden: frozenset[int]  # the places of components whose rows are not shown
     said: str  # all that decides what rows show, as text
+    optional: tuple[str, ...]  # the values that may be None
+    running: bool  # whether measures tell the same, as of each row: no value is that of the end (FINAL)
 
 
 class Choice(NamedTuple):

@@ -116,6 +116,7 @@ class Memory(Record):
     scans = Record.word("how a scan goes on behind a match: SCAN_PAST or another; 0: all matches are in force, see `scan`")
     held = Record.word("of scans: words of a register of a thread")
     measured = Record.word("of scans: words of a register of measures")
+    all_rows = Record.word("of scans: whether each row of a match is shown")
     free = Record.words("by size class: the first free block", CLASSES)
     cells = Record.words("by size class of cells: the first page with room", CELLS)
 
@@ -396,6 +397,7 @@ class Program(Record):
     measures = Record.word("by state of the measures, place, and whether the match ends: `Measure`")
     measure_begin = Record.word("the first register of measures")
     lands = Record.word("by place: whether a scan goes on at its row")
+    hidden = Record.word("by place: whether its rows are not shown, where all rows are")
 
 
 PROGRAM = Program.SIZE

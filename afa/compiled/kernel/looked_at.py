@@ -81,8 +81,8 @@ def mark_classes(m: Memory, c: Any, n: int, b: Block) -> None:
         mark_rows(m, c, n, 1, m.held, threads_at(m, at) + Thread.register, s, at.threads)
     width = MatchRow.register + m.register_words
     for k in range(b.shown_first, b.shown_last):
-        row = b + b.matches + (b.matches_of[b.shown[k]].first + 1) * width
-        mark_rows(m, c, n, 3, m.told, row + MatchRow.register, width, 1)
+        rows = b.matches_of[b.shown[k]]
+        mark_rows(m, c, n, 3, m.told, b + b.matches + (rows.first + 1) * width + MatchRow.register, width, rows.count - 1)
 
 
 @kernel

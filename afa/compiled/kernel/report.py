@@ -90,7 +90,7 @@ def size_up(m: Memory, w: Scratch, p: Program, b: Block, final: int) -> None:
         w[at + 9] += before
         w[at + 12] += stored * before
         if m.scans:
-            w[at + 3] += int(matches.count > 0)
+            w[at + 3] += max(matches.count - 1, 0)
             continue
         for k in range(nodes.count):
             w[at + 2] += NodeRow(b + b.nodes + (nodes.first + k) * (NodeRow.register + r)).end != ALONE

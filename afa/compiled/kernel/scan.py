@@ -134,21 +134,31 @@ def is_before_row(m: Memory, b: Block, le: int, seq: int, i: int) -> bool:
 
 
 @kernel
-def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
-    """Return whether a match beside a position shows what one does: the same record and lifetime."""
-    width = MatchRow.register + m.register_words
-    at = MatchRow(a, row)
-    k = position - 1
-    while k >= b.shown_first:
-        end = MatchRow(end_of(m, b, k))
-        if (m.scans == SCAN_PAST and end.t < at.t) or b.le[b.shown[k]] < at.t - b.span:
-            break
-        if same_words(a, row, m, end + width, width):
+def shows(m: Memory, b: Block, position: int, a: Any, row: int) -> bool:
+    """Return whether a match shown shows what a row of `MatchRow` does: the same record and lifetime."""
+    width, rows = MatchRow.register + m.register_words, b.matches_of[b.shown[position]]
+    for k in range(rows.first + 1, rows.first + rows.count):
+        if same_words(a, row, m, b + b.matches + k * width, width):
             return True
+    return False
+
+
+@kernel
+def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
+    """Return whether any match beside a position shows what a row of `MatchRow` does."""
+    if m.all_rows and m.scans == SCAN_PAST:  # each row is in one match
+        return False
+    t, k = MatchRow(a, row).t, position - 1
+    while k >= b.shown_first and b.le[b.shown[k]] >= t - b.span:
+        if MatchRow(end_of(m, b, k)).t >= t:
+            if shows(m, b, k, a, row):
+                return True
+        elif m.scans == SCAN_PAST:
+            break
         k -= 1
     k = position
-    while k < b.shown_last and b.le[b.shown[k]] <= at.t:
-        if same_words(a, row, m, end_of(m, b, k) + width, width):
+    while k < b.shown_last and b.le[b.shown[k]] <= t:
+        if shows(m, b, k, a, row):
             return True
         k += 1
     return False
@@ -157,17 +167,19 @@ def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
 @kernel
 def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
     """Withdraw the match shown at a position. Returns DONE, NEED_UNDO, NEED_LOG."""
-    i, rest = b.shown[position], b.shown_last - position
+    i, rest, width = b.shown[position], b.shown_last - position, MatchRow.register + m.register_words
+    rows = b.matches_of[i]
     if not room(w, rest + 8):
         return NEED_UNDO
-    if w.log_top + 1 > w.log_cap:
+    if w.log_top + rows.count > w.log_cap:
         return NEED_LOG
-    row = end_of(m, b, position) + MatchRow.register + m.register_words
     save(m, w, b.shown + position, rest)
     move_words(m, b.shown + position + 1, b.shown + position, rest - 1)
     b.shown_last -= 1
-    if not is_shown(m, b, m, row, position):
-        log_match(m, w, m, row, -1)
+    for k in range(rows.first + 1, rows.first + rows.count):
+        row = b + b.matches + k * width
+        if not is_shown(m, b, m, row, position):
+            log_match(m, w, m, row, -1)
     put_of_step(m, w, i, b.matches_of + i, 0)
     return DONE
 
@@ -179,35 +191,35 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
     Returns the place where a scan goes on, or NEED_UNDO, NEED_LOG, NEED_TEMP, NEED_MATCHES, FAULT.
     """
     n, width, base = end - start + 1, MatchRow.register + m.register_words, w.temp
-    path = base + 2 * width
+    most = n if m.all_rows else 1
+    path = base + (1 + most) * width
     if path + n + 2 * m.measured > w.temp + w.temp_cap:
         return NEED_TEMP
-    if b.match_top + 2 > b.match_cap:
+    if b.match_top + 1 + most > b.match_cap:
         return NEED_MATCHES
     position = shown_from(m, b, start)
     rest = b.shown_last - position
     if not room(w, rest + 8):
         return NEED_UNDO
-    if w.log_top + 1 > w.log_cap:
+    if w.log_top + most > w.log_cap:
         return NEED_LOG
     lands = landing(m, w, p, b, start, end, path)
     i, last, on = b.order[start], b.order[end], b.order[lands >> 1]
     until = read_path(m, w, b, start, end, path)
-    register = measure(m, w, p, b, start, n, path, path + n)
-    if register < 0:
+    count = measure(m, w, p, b, start, n, until, path, base + width)
+    if count < 0:
         return FAULT
-    head, row = MatchRow(w, base), MatchRow(w, base + width)
+    head = MatchRow(w, base)
     head.t, head.re = b.le[last], b.seq[last]
-    row.t, row.re = b.le[last], until
     for j in range(m.register_words):
         head.register[j] = 0
-        row.register[j] = w[register + j] if j < m.told else 0
     head.register[0], head.register[1], head.register[2] = b.le[on], b.seq[on], lands & 1
-    if not is_shown(m, b, w, row, position):
-        log_match(m, w, w, row, 1)
-    copy(w, base, m, b + b.matches + b.match_top * width, 2 * width)
-    put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 2))
-    b.match_top += 2
+    for k in range(1, count + 1):
+        if not is_shown(m, b, w, base + k * width, position):
+            log_match(m, w, w, base + k * width, 1)
+    copy(w, base, m, b + b.matches + b.match_top * width, (1 + count) * width)
+    put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 1 + count))
+    b.match_top += 1 + count
     save(m, w, b.shown + position, rest)
     move_words(m, b.shown + position, b.shown + position + 1, rest)
     b.shown[position] = i

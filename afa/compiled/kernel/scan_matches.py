@@ -85,19 +85,36 @@ def read_path(m: Memory, w: Scratch, b: Block, start: int, end: int, path: int) 
 
 
 @kernel
-def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, path: int, registers: int) -> int:
-    """Run the measures over the ``n`` rows from a place on. Returns where in w their register stands, or FAULT."""
-    state, register, other = 0, registers, registers + m.measured
+def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, until: int, path: int, out: int) -> int:
+    """Write what the match of ``n`` rows from a place on shows as rows of `MatchRow` to ``w[out:]``: of its last row, or of each.
+
+    ``until``: its RE. Two registers stand behind the path. Returns how many rows, or FAULT.
+    """
+    state, count, register, other = 0, 0, path + n, path + n + m.measured
     copy(p, p.measure_begin, w, register, m.measured)
     for k in range(n):
-        row = Measure(p.measures + ((state * p.pattern + w[path + k]) * 2 + (k == n - 1)) * Measure.SIZE)
-        event = EventRow(event_at(m, b, b.order[start + k]))
-        m.instant = b.le[b.order[start + k]]
-        if run_arc(m, p, row.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other) <= 0:
-            return FAULT
-        state = row.dst
-        register, other = other, register
-    return register
+        i, place = b.order[start + k], w[path + k]
+        event = EventRow(event_at(m, b, i))
+        m.instant = b.le[i]
+        step = Measure(p.measures + 2 * (state * p.pattern + place) * Measure.SIZE)
+        # What it shows as of this row.
+        if k == n - 1 or (m.all_rows and p[p.hidden + place] == 0):
+            ends = Measure(step + Measure.SIZE)
+            if run_arc(m, p, ends.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other) <= 0:
+                return FAULT
+            if p[p.hidden + place] == 0:
+                row = MatchRow(w, out + count * (MatchRow.register + m.register_words))
+                row.t, row.re = b.le[i], until
+                for j in range(m.register_words):
+                    row.register[j] = w[other + j] if j < m.told else 0
+                count += 1
+        # And what it holds for the next one.
+        if k < n - 1:
+            if run_arc(m, p, step.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other) <= 0:
+                return FAULT
+            state = step.dst
+            register, other = other, register
+    return count
 
 
 @kernel
