@@ -11,11 +11,12 @@ from afa.compiled.kernel import layout as k
 from afa.compiled.memory import EngineMemory
 from afa.compiled.record_words import RecordForms
 from afa.compiled.scan_program import ScanProgram
+from afa.errors import blame
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.instants import instant_of
-from afa.model.raised import Faults
+from afa.model.raised import Faults, Raised, in_words
 from afa.model.transitions import Transitions
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -40,7 +41,6 @@ class Callback:
         scan: ScanProgram | None = None,
     ) -> None:
         self._scan = scan
-        self._measures = None if scan is None else Transitions(scan.choice.measures, ArcTable(()), faults)
         self._payloads, self._registers, self._memory, self._directory = payloads, registers, memory, directory
         self._transitions = Transitions(automaton, ArcTable(()), faults)
         self._schema = automaton.register_schema
@@ -80,7 +80,7 @@ class Callback:
                     return k.NO
                 return k.FAULT  # which the kernel tells
             if code >= len(self.arcs.program.arcs):
-                return self._measured(code - len(self.arcs.program.arcs), event, register, out, le)
+                return self._measured(code - len(self.arcs.program.arcs), event, register, out)
             words = (ctypes.c_int64 * self._registers.layout.width).from_address(register)[:]
             if code <= k.INSTANT:
                 arc, record = self.arcs.program.arcs[k.INSTANT - code], self._registers.record(words)
@@ -96,17 +96,28 @@ class Callback:
             self._fault = fault
             return k.FAULT
 
-    def _measured(self, number: int, event: int, register: int, out: int, le: int) -> int:
-        """Run an arc of the measures."""
+    def _measured(self, number: int, event: int, register: int, out: int) -> int:
+        """Run an arc of the measures, which has no condition. NO: it has raised, and the operator goes on without the match."""
         assert self._scan is not None
-        assert self._measures is not None
-        forms = self._scan.registers
+        forms, w, faults = self._scan.registers, self._memory.w, self._transitions.faults
+        begin, end = int(w[k.Scratch.match_from]), int(w[k.Scratch.match_to])
         words = (ctypes.c_int64 * forms.layout.width).from_address(register)[:]
         payload = (ctypes.c_int64 * self._payloads.layout.width).from_address(event)[:]
-        found = self._measures.consume(self._scan.arcs[number].arc, self._payloads.record(payload), forms.record(words), le)
-        if found is None:
+        transfer: Any = self._scan.arcs[number].arc.transfer
+        try:
+            found = forms.record(words)
+            if transfer is not None:
+                found = forms.layout.schema.take(transfer(self._payloads.record(payload), found))
+            if faults is not None:
+                faults.check(found)
+        except Exception as error:
+            where = f"MEASURES, in the match from {begin} to {end}"
+            if faults is None or isinstance(error, MemoryError):
+                blame(error, where)
+                raise
+            faults.take(Raised(self._transitions.key, end, None, "", "MEASURES", in_words(error)), f"in {where}: it is left out")
             return k.NO
-        place: Any = (ctypes.c_int64 * forms.layout.width).from_address(out)
+        place: Any = (ctypes.c_int64 * len(words)).from_address(out)
         place[:] = forms.words(found)
         return k.YES
 

@@ -30,7 +30,7 @@ def check_scan(store: Store) -> None:
         if rows:
             scan.derive_all(fresh)
         for step, row in rows.items():
-            assert reading.classes(step) == set(row.nodes), f"classes at le={row.le}: {reading.classes(step)} against {row.nodes}"
+            assert reading.classes(step) == row.nodes, f"classes at le={row.le}: {reading.classes(step)} against {row.nodes}"
         found = {(rows[match.first].key, rows[match.last].key): match.shown for match in reading.matches()}
         wanted = {(match.rows[0], match.rows[-1]): match.shown for match in scan.all_shown(fresh)}
         assert found == wanted, f"shown: {found} against {wanted}"

@@ -61,14 +61,15 @@ class ScanReading:
             for le, step in zip(times[first:last], self._steps[first:last])
         ]
 
-    def classes(self, step: int) -> set[Any]:
-        """Return the classes behind a step: tuples of threads, (state, register)."""
+    def classes(self, step: int) -> dict[Any, int]:
+        """Return the classes behind a step, tuples of threads (state, register), each with the LE from which on it is over."""
         words, width = self._classes(step), k.Thread.register + self._store.registers.layout.width
-        classes, states = int(words[k.StepClasses.classes]), self._store.arcs.states
-        ends = words[k.StepClasses.rest : k.StepClasses.rest + classes].tolist()
-        threads = words[k.StepClasses.rest + classes :][: ends[-1] * width if ends else 0].reshape(-1, width).tolist()
+        size, states = int(words[k.StepClasses.classes]) * k.ClassHead.SIZE, self._store.arcs.states
+        heads = words[k.StepClasses.rest : k.StepClasses.rest + size].reshape(-1, k.ClassHead.SIZE).tolist()
+        last = heads[-1][k.ClassHead.end] if heads else 0
+        threads = words[k.StepClasses.rest + size :][: last * width].reshape(-1, width).tolist()
         found = [(states[state], self._store.registers.record(register)) for state, *register in threads]
-        return {tuple(found[first:end]) for first, end in zip([0, *ends], ends)}
+        return {tuple(found[first:end]): until for first, (end, until) in zip([0, *(end for end, _ in heads)], heads)}
 
     def _found(self, sought: SoughtMatch) -> list[HeldMatch]:
         return [
@@ -108,7 +109,7 @@ class ScanReading:
     def _link(self, step: int, source: int) -> list[int]:
         words = self._classes(step)
         classes, threads, sources, _ = words[: k.StepClasses.rest].tolist()
-        at = k.StepClasses.rest + classes + threads * (k.Thread.register + self._store.registers.layout.width)
+        at = k.StepClasses.rest + classes * k.ClassHead.SIZE + threads * (k.Thread.register + self._store.registers.layout.width)
         at += (sources - 1 if source == k.NOWHERE else source) * k.ClassLink.SIZE
         found: list[int] = words[at : at + k.ClassLink.SIZE].tolist()
         return found

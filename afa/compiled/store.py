@@ -298,8 +298,12 @@ class Store:
         le, count, at, lasting = memory.w[k.Scratch.over : k.Scratch.over + 4].tolist()
         states: dict[str, int] = {}
         if at >= 0:
-            rows = (memory.m if lasting else memory.w)[at : at + count * memory.row].reshape(count, memory.row)
-            numbers, counts = np.unique(rows[:, k.NodeRow.state], return_counts=True)
+            scans = self.scan is not None  # then they are threads
+            width, state = (
+                (k.Thread.register + self.registers.layout.width, k.Thread.state) if scans else (memory.row, k.NodeRow.state)
+            )
+            rows = (memory.m if lasting else memory.w)[at : at + count * width].reshape(count, width)
+            numbers, counts = np.unique(rows[:, state], return_counts=True)
             names = list(self.arcs.states)
             states = {names[number]: n for number, n in zip(numbers.tolist(), counts.tolist())}
         return budget.crowded(self.automaton, self.arcs.table, self._key_at_work(), le, count, states)

@@ -7,7 +7,7 @@ nowhere, so that a late row leaves the classes behind it as they are, though oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -29,8 +29,12 @@ class Link(NamedTuple):
     accept: tuple[int, int] | None  # the thread that ends a match here, and the place
 
 
+OVER = Link(None, (), None)
+
+
 class Row(Entry):
-    """A step with its links, by the classes that there are before it, and NEW; ``nodes`` are the classes behind it."""
+    """A step with its links, by the classes that there are before it, and NEW; ``nodes`` are the classes behind it, each with
+    the LE from which on it is over."""
 
     __slots__ = ("links",)
 
@@ -70,18 +74,26 @@ class Ordered:
         return found
 
 
-def derive(row: Row, before: Iterable[Threads], transitions: Transitions, ordered: Ordered) -> None:
-    """Derive the links of a row from the classes that there are before it."""
+def derive(row: Row, before: Mapping[Threads, int], transitions: Transitions, ordered: Ordered) -> None:
+    """Derive the links of a row from the classes that there are before it, each with the LE from which on it is over.
+
+    That of an attempt is the smallest RE of its rows, that of a class the largest of its attempts'.
+    """
     begin: Threads = ((transitions.automaton.start, transitions.automaton.register),)
-    row.links = {source: _link(source or begin, row, transitions, ordered) for source in (*before, NEW)}
-    row.nodes = dict.fromkeys((link.to for link in row.links.values() if link.to is not None), 1)  # type: ignore[assignment,arg-type]
+    row.links = {source: _link(source, row, transitions, ordered) if until > row.le else OVER for source, until in before.items()}
+    row.links[NEW] = _link(begin, row, transitions, ordered)
+    row.nodes = classes = {}
+    for source, link in row.links.items():
+        if link.to is not None:
+            until = min(before.get(source, row.re), row.re)
+            classes[link.to] = max(until, classes.get(link.to, until))  # type: ignore[index,call-overload]
 
 
 def _link(threads: Threads, row: Row, transitions: Transitions, ordered: Ordered) -> Link:
     """Let all threads of an attempt take a row, in order. What ends a match cuts off what is preferred less."""
     found: dict[tuple[str, Any], tuple[int, int]] = {}
     if row.payload is None:
-        return Link(None, (), None)
+        return OVER
     payload, final = row.payload, transitions.automaton.final
     for i, (state, register) in enumerate(threads):
         for _, place, arc, begin, end in ordered.of(state):

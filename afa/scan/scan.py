@@ -151,10 +151,10 @@ class Scan(Algorithm):
     def _end_span(self, s: Any, place: Any, last: Any) -> None:
         s.spans[-1] = s.spans[-1]._replace(last=max(s.spans[-1].last, place, last))
 
-    def _before(self, s: Any, place: Any) -> Iterable[Threads]:
+    def _before(self, s: Any, place: Any) -> Mapping[Threads, int]:
         """Return the classes that there are before a place."""
         i = s.index.bisect_left(place)
-        return s.index.peekitem(i - 1)[1].nodes if i else ()
+        return s.index.peekitem(i - 1)[1].nodes if i else {}
 
     def _matching(self, s: Any, classes: Iterable[Threads], place: Any) -> frozenset[Threads]:
         """Return those of the classes before a place by which a match ends from there on."""
@@ -179,7 +179,7 @@ class Scan(Algorithm):
             s.folds.changed(at)
             classes = row.nodes
             self.within(s, row, classes)
-            if i >= rows and classes.keys() == old.keys():
+            if i >= rows and classes == old:
                 break
         return last
 

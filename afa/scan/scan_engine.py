@@ -140,7 +140,7 @@ class ScanEngine(InterpretedEngine):
         """Assert that all follows from the rows."""
         self._on(s)
         fresh: Any = self._made(s.key)
-        before: Any = ()
+        before: Any = {}
         for place, row in s.index.items():
             links, nodes = row.links, row.nodes
             derive(row, before, self._transitions, self._algorithm.ordered)

@@ -280,7 +280,14 @@ class StepClasses(Record, of="m"):
     threads = Record.word("how many threads they have, all in all")
     sources = Record.word("how many classes there are before the step, and one more: the attempt that begins with it")
     words = Record.word("how many words all is")
-    rest = Record.words("by class one past its last thread; `Thread`s; by source a `ClassLink`; the words of ClassLink.took")
+    rest = Record.words("by class a `ClassHead`; `Thread`s; by source a `ClassLink`; the words of ClassLink.took")
+
+
+class ClassHead(Record, of="m"):
+    """A class of attempts."""
+
+    end = Record.word("one past its last thread")
+    until = Record.word("it is over from this LE on: of each of its attempts the smallest RE of its rows, of these the largest")
 
 
 class Thread(Record, of="m"):
@@ -523,6 +530,8 @@ class Scratch(Record):
     loss = Record.word("by how many rows parts have cost more than whole lists")
     wait = Record.word("how many rows come before lists are taken in parts again")
     loop = Record.word("the words of the loops over rows in order, `Loop`")
+    match_from = Record.word("LE of the first row of the match whose measures are at work")
+    match_to = Record.word("LE of its last row")
     budget = Record.word("how many partial matches of a key may stand at one step; FOREVER: any number")
     over = Record.words("what OVER is about: LE of the step, how many would stand there, where their rows stand, whether in m", 4)
 

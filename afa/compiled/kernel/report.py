@@ -13,6 +13,7 @@ from typing import Any
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_rows import stored_elsewhere
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.scan_rows import threads_at
 from afa.compiled.kernel.unpacked import block_of_key
 
 LOW = (1 << 32) - 1
@@ -114,7 +115,7 @@ def by_state(m: Memory, c: Any) -> int:
             if m.scans:
                 at = StepClasses(b + b.nodes + rows.first * s)
                 for k in range(at.threads):
-                    c[0, Thread(at.rest + at.classes + k * (Thread.register + m.held)).state] += 1
+                    c[0, Thread(threads_at(m, at) + k * (Thread.register + m.held)).state] += 1
                 continue
             for k in range(rows.count):
                 c[0, NodeRow(b + b.nodes + (rows.first + k) * s).state] += 1

@@ -88,8 +88,10 @@ def read_path(m: Memory, w: Scratch, b: Block, start: int, end: int, path: int) 
 def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, until: int, path: int, out: int) -> int:
     """Write what the match of ``n`` rows from a place on shows as rows of `MatchRow` to ``w[out:]``: of its last row, or of each.
 
-    ``until``: its RE. Two registers stand behind the path. Returns how many rows, or FAULT.
+    ``until``: its RE. Two registers stand behind the path. Returns how many rows, none where the measures raise and the operator goes
+    on; or FAULT.
     """
+    w.match_from, w.match_to = b.le[b.order[start]], b.le[b.order[start + n - 1]]
     state, count, register, other = 0, 0, path + n, path + n + m.measured
     copy(p, p.measure_begin, w, register, m.measured)
     for k in range(n):
@@ -100,8 +102,9 @@ def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, unt
         # What it shows as of this row.
         if k == n - 1 or (m.all_rows and p[p.hidden + place] == 0):
             ends = Measure(step + Measure.SIZE)
-            if run_arc(m, p, ends.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other) <= 0:
-                return FAULT
+            taken = run_arc(m, p, ends.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
+            if taken <= 0:
+                return FAULT if taken < 0 else 0
             if p[p.hidden + place] == 0:
                 row = MatchRow(w, out + count * (MatchRow.register + m.register_words))
                 row.t, row.re = b.le[i], until
@@ -110,8 +113,9 @@ def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, unt
                 count += 1
         # And what it holds for the next one.
         if k < n - 1:
-            if run_arc(m, p, step.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other) <= 0:
-                return FAULT
+            taken = run_arc(m, p, step.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
+            if taken <= 0:
+                return FAULT if taken < 0 else 0
             state = step.dst
             register, other = other, register
     return count
@@ -265,7 +269,7 @@ def first_alive(m: Memory, w: Scratch, b: Block, low: int, place: int, marks: in
                 found = at
         any_left = False
         for source in range(first.sources - 1):
-            to, last = passed(m, b, level, at, source)
+            to, _last = passed(m, b, level, at, source)
             lives = to != NOWHERE and w[here + to] != 0
             w[there + source] = int(lives)
             any_left = any_left or lives

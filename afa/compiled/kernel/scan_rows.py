@@ -30,13 +30,13 @@ def classes_of(m: Memory, b: Block, i: int) -> int:
 @kernel
 def threads_at(m: Memory, at: StepClasses) -> int:
     """Return the address of the first thread."""
-    return at.rest + at.classes
+    return at.rest + at.classes * ClassHead.SIZE
 
 
 @kernel
 def first_thread(m: Memory, at: StepClasses, k: int) -> int:
     """Return the first thread of a class; of one past the last class: the number of threads."""
-    return m[at.rest + k - 1] if k else 0
+    return ClassHead(at.rest + (k - 1) * ClassHead.SIZE).end if k else 0
 
 
 @kernel
@@ -134,18 +134,19 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
     s, le, event = Thread.register + m.held, b.le[i], event_at(m, b, i)
     sources = before.classes + 1 if before else 1
     seek(p, le)
-    # Scratch, in the row buffers: threads found, class by class, at w.new; how they were taken, by source, at w.source; at w.old
-    # by class [first thread, threads, its place in order], at w.other by source [class, thread, place, where took begins, threads].
+    # In the row buffers: threads found, class by class, at w.new; how they were taken, by source, at w.source; at w.old by class
+    # [first thread, threads, its place in order, until], at w.other by source [class, thread, place, where took begins, threads].
     size = w.rows * (NodeRow.register + m.register_words)
     found, took, of_class, of_source = w.new, w.source, w.old, w.other
     classes = threads = used = 0
     for source in range(sources):
         begins = source == sources - 1
         n = 1 if begins else first_thread(m, before, source + 1) - first_thread(m, before, source)
+        until = FOREVER if begins else ClassHead(before.rest + source * ClassHead.SIZE).until
         if (threads + (n + 1) * p.count) * s > size or used + n * p.count > size or 8 * (source + 2) > size:
             return NEED_ROWS
         out, count, thread, place = found + threads * s, 0, NOWHERE, NOWHERE
-        if event:
+        if event and until > le:
             if begins:
                 begin = w.ready
                 w[begin + Thread.state] = 0
@@ -158,21 +159,22 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
                 return count
         to = NOWHERE
         if count:
-            to = 0
+            to, until = 0, min(until, EventRow(event).re)
             while to < classes:
-                at = of_class + 3 * to
+                at = of_class + 4 * to
                 if w[at + 1] == count and is_equal(w, found + w[at] * s, out, count * s):
+                    w[at + 3] = max(w[at + 3], until)
                     break
                 to += 1
             if to == classes:
-                at = of_class + 3 * classes
-                w[at], w[at + 1] = threads, count
+                at = of_class + 4 * classes
+                w[at], w[at + 1], w[at + 3] = threads, count, until
                 classes, threads = classes + 1, threads + count
         at = of_source + 5 * source
         w[at], w[at + 1], w[at + 2], w[at + 3], w[at + 4] = to, thread, place, used, count
         used += count
     if threads > w.budget:
-        return over(w, le, threads, 0, False)
+        return over(w, le, threads, found, False)
     return write_classes(m, w, b, classes, threads, sources, used)
 
 
@@ -192,13 +194,13 @@ def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, s
     found, took, of_class, of_source = w.new, w.source, w.old, w.other
     # The place of each class in order: how many come before it.
     for k in range(classes):
-        at = of_class + 3 * k
+        at = of_class + 4 * k
         less = 0
         for j in range(classes):
-            other = of_class + 3 * j
+            other = of_class + 4 * j
             less += int(is_less(w, found + w[other] * s, w[other + 1] * s, found + w[at] * s, w[at + 1] * s))
         w[at + 2] = less
-    words = StepClasses.rest + classes + threads * s + sources * ClassLink.SIZE + used
+    words = StepClasses.rest + classes * ClassHead.SIZE + threads * s + sources * ClassLink.SIZE + used
     rows = (words + width - 1) // width
     if b.node_top + rows > b.node_cap:
         return NEED_NODES
@@ -207,27 +209,28 @@ def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, s
     first = 0
     for place in range(classes):
         k = 0
-        while w[of_class + 3 * k + 2] != place:
+        while w[of_class + 4 * k + 2] != place:
             k += 1
-        at = of_class + 3 * k
+        at = of_class + 4 * k
         copy(w, found + w[at] * s, m, threads_at(m, out) + first * s, w[at + 1] * s)
         first += w[at + 1]
-        m[out.rest + place] = first
+        head = ClassHead(out.rest + place * ClassHead.SIZE)
+        head.end, head.until = first, w[at + 3]
     behind = link_at(m, out, sources)
     copy(w, took, m, behind, used)
     for source in range(sources):
         at, link = of_source + 5 * source, ClassLink(link_at(m, out, source))
-        link.to = NOWHERE if w[at] == NOWHERE else w[of_class + 3 * w[at] + 2]
+        link.to = NOWHERE if w[at] == NOWHERE else w[of_class + 4 * w[at] + 2]
         link.thread, link.place, link.took = w[at + 1], w[at + 2], behind - out + w[at + 3]
     return rows
 
 
 @kernel
 def same_classes(m: Memory, one: StepClasses, other: StepClasses) -> bool:
-    """Return whether two steps have the same classes."""
+    """Return whether two steps have the same classes, over by the same time."""
     if one.classes != other.classes or one.threads != other.threads:
         return False
-    n = one.classes + one.threads * (Thread.register + m.held)
+    n = one.classes * ClassHead.SIZE + one.threads * (Thread.register + m.held)
     for j in range(n):
         if m[one.rest + j] != m[other.rest + j]:
             return False
