@@ -298,10 +298,9 @@ class Store:
         le, count, at, lasting = memory.w[k.Scratch.over : k.Scratch.over + 4].tolist()
         states: dict[str, int] = {}
         if at >= 0:
-            scans = self.scan is not None  # then they are threads
-            width, state = (
-                (k.Thread.register + self.registers.layout.width, k.Thread.state) if scans else (memory.row, k.NodeRow.state)
-            )
+            width, state = memory.row, k.NodeRow.state
+            if self.scan is not None:  # then they are threads
+                width, state = k.Thread.register + self.registers.layout.width, k.Thread.state
             rows = (memory.m if lasting else memory.w)[at : at + count * width].reshape(count, width)
             numbers, counts = np.unique(rows[:, state], return_counts=True)
             names = list(self.arcs.states)

@@ -28,7 +28,8 @@ def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
     bare = replace(tree, skip=None, rows=None)
     lowered = Lowered(bare, taken, shows=False)
     rows = None if tree.rows is None else rows_shown(tree, lowered)
-    measures = Lowered(bare, asks=False) if rows is None else Lowered(bare, asks=False, each_row=rows.optional)
+    each_row = rows.optional if rows is not None and rows.running else None
+    measures = Lowered(bare, shows=rows is None or rows.running, asks=False, each_row=each_row)
     if rows is not None:
         rows = rows._replace(running=rows.running and measures.automaton.match_schema.fields == rows.schema.fields)
     ranks = Ranks(lowered)

@@ -327,9 +327,11 @@ def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
     k = shown_from(m, b, place) - 1
     if k >= b.shown_first:
         place = max(place, landing_of(m, b, k))
-    further, _ = next_match(m, w, b, place)
-    if further < 0:
-        return further
+    further = place  # of a match that may change: with all rows shown, any row may come to stand in one
+    if m.all_rows == 0:
+        further, _end = next_match(m, w, b, place)
+        if further < 0:
+            return further
     le = b.le[b.order[further]] if further < b.last else t
     for k in range(b.shown_first, shown_from(m, b, place)):
         if MatchRow(end_of(m, b, k)).t >= le:  # it may show what one that may change shows, too

@@ -88,8 +88,8 @@ def read_path(m: Memory, w: Scratch, b: Block, start: int, end: int, path: int) 
 def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, until: int, path: int, out: int) -> int:
     """Write what the match of ``n`` rows from a place on shows as rows of `MatchRow` to ``w[out:]``: of its last row, or of each.
 
-    ``until``: its RE. Two registers stand behind the path. Returns how many rows, none where the measures raise and the operator goes
-    on; or FAULT.
+    ``until``: its RE. Two registers stand behind the path. Returns how many rows; none where the measures raise and the operator
+    goes on; or FAULT.
     """
     w.match_from, w.match_to = b.le[b.order[start]], b.le[b.order[start + n - 1]]
     state, count, register, other = 0, 0, path + n, path + n + m.measured
@@ -290,7 +290,7 @@ def first_over(m: Memory, b: Block) -> int:
         i = b.order[place]
         source = ClassLink(link_of(m, b, place, source)).to
         if source == NOWHERE:
-            return b.le[i] + 1
+            return min(until, b.le[i] + 1)
         until = min(until, EventRow(event_at(m, b, i)).re)
         place += 1
     return until if place == b.last else min(until, b.le[b.order[place]] + 1)
