@@ -146,13 +146,13 @@ class ArcProgram:
 
     def _put_code(self, known: CompiledArc, at: int) -> None:
         """Write the code of an arc, if it has any."""
-        w = self._words
-        if known.code is not None:
-            w[at + k.ArcWords.code] = native.function(known.code.key, lambda: known.code.ir)
+        w, found = self._words, known.code
+        if found is not None:
+            w[at + k.ArcWords.code] = native.function(found.key, lambda: found.ir)
             self._pointers.append((at + k.ArcWords.constants, len(w)))
-            if any(param.kind in ("str", "table") for param in known.code.params):
-                self._texts.append((known.code, len(w)))
-            w += words(known.code.params, self._strings)
+            if any(param.kind in ("str", "table") for param in found.params):
+                self._texts.append((found, len(w)))
+            w += words(found.params, self._strings)
 
     def _put_scan(self, scan: ScanProgram) -> None:
         w, first = self._words, len(self.compiled)

@@ -10,15 +10,15 @@ from afa.compiled.scan_reading import ScanReading
 from afa.compiled.store import Store
 from afa.journal import Journal
 from afa.model.transitions import Transitions
-from afa.scan.rows import Row
-from afa.scan.scan import Scan, ScanState
+from afa.scan.attempts import Row
+from afa.scan.orbits import RowScan, ScanState
 
 
 def check_scan(store: Store) -> None:
     """Assert that the classes of each row, and what is shown, follow from the rows that are held."""
     assert store.scan is not None
     transitions = Transitions(store.automaton, store.arcs.table, store.faults)
-    scan = Scan(transitions, store.progress, store.scan.choice)
+    scan = RowScan(transitions, store.progress, store.scan.choice)
     for entry in np.flatnonzero(store.entries[:, k.KeyEntry.block]).tolist():
         block, reading = KeyBlock(store, entry), ScanReading(store, entry)
         fresh, rows = ScanState(None, Journal(), ordered=False), {}

@@ -11,8 +11,8 @@ from afa.engine import Ends, Living, Picks, Setup, SoughtMatch, Step, Ways
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.interpreted_engine import InterpretedEngine
 from afa.interpreted.state import State
-from afa.scan.rows import derive
-from afa.scan.scan import Scan, ScanMatch, ScanState
+from afa.scan.attempts import derive
+from afa.scan.orbits import RowScan, ScanMatch, ScanState
 from afa.scan.told import RowTaken, picks_of, ways_of
 from afa.state.states import States
 from punctuation.time import FOREVER
@@ -21,13 +21,13 @@ from punctuation.time import FOREVER
 class ScanEngine(InterpretedEngine):
     """One `ScanState` a key. All that it holds follows from its rows and the arcs, so that a snapshot is the rows."""
 
-    _algorithm: Scan
+    _algorithm: RowScan
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         assert setup.automaton.choice is not None
         self._choice = setup.automaton.choice
-        self._algorithm = Scan(self._transitions, setup.progress, self._choice)
+        self._algorithm = RowScan(self._transitions, setup.progress, self._choice)
 
     def _made(self, key: Hashable) -> State:
         return ScanState(key, self._journal, self._sequence is not None)
@@ -100,7 +100,7 @@ class ScanEngine(InterpretedEngine):
         found: dict[str, int] = {}
         for s in self.states.values():
             for row in s.index.values():
-                for state, _ in (thread for threads in row.nodes for thread in threads):  # type: ignore[attr-defined]
+                for state, _ in (thread for threads in row.nodes for thread in threads):
                     found[state] = found.get(state, 0) + 1
         return found
 

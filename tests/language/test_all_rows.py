@@ -14,8 +14,8 @@ import afa
 from afa import AfaError, AutomatonError, Change, Int64Error, Punctuation, QueryError, SnapshotError, insert, retract
 from afa.language.pattern import NEXT, Component, Gap, Seq, Tree
 from afa.language.terms import Ref
-from afa.scan import scan
-from afa.scan.rows import derive
+from afa.scan import orbits
+from afa.scan.attempts import derive
 from speculation import Cleanse
 from tests.language import row_worlds
 
@@ -186,7 +186,7 @@ def test_a_change_derives_some_rows_anew(monkeypatch: pytest.MonkeyPatch) -> Non
     op = afa.sql(falls().replace("WITHIN 10", "WITHIN 9999"), event=Tick).operator(engine="interpreted")
     op.push_many([insert(Tick("k", le % 3), le) for le in range(3000)])
     derived = []
-    monkeypatch.setattr(scan, "derive", lambda row, *rest: derived.append(row.le) or derive(row, *rest))
+    monkeypatch.setattr(orbits, "derive", lambda row, *rest: derived.append(row.le) or derive(row, *rest))
     assert [c.diff for c in op.push_many([retract(Tick("k", 1), 1501), insert(Tick("k", 1, 7), 1501)])] == []  # of no match
     assert [c.diff for c in op.push_many([retract(Tick("k", 2), 1502), insert(Tick("k", 2, 7), 1502)])] == [-1, 1]
     assert set(derived) <= set(range(1501, 1505))

@@ -100,7 +100,7 @@ def move(m: Memory, b: Block, to: Block, first: int) -> None:
     to.steps = n
     copy_head(m, b, to)
     to.shown_last = b.shown_last - b.shown_first
-    to.shown_first = 0
+    to.shown_first, to.span = 0, b.span
     for k in range(to.shown_last):  # INVARIANT: they begin at live steps
         i = b.shown[b.shown_first + k]
         to.shown[k] = find_place(m, b, b.le[i], b.seq[i]) - first

@@ -234,6 +234,9 @@ class Block(Record, of="m"):
     node_top = Record.word("how many rows of nodes are used")
     match_top = Record.word("how many rows of matches are used")
     pending_top = Record.word("how many retractions wait")
+    shown_first = Record.word("of scans: the first live place of Block.shown")
+    shown_last = Record.word("one past the last one")
+    span = Record.word("of scans: no match has lasted longer than this from the LE of its first row to that of its last one")
     runs = Record.word("where Program.ignorable: whether rows in order go through the loop for runs")
     cleaned = Record.word("the last punctuation by which the block was cleaned")
     since = Record.word("since when the list of a cover step waits")
@@ -244,9 +247,6 @@ class Block(Record, of="m"):
     told = Record.word("where numbers are gapless: gaps that end before this LE are final, and told")
     gap = Record.word("no gap that can still close ends before this LE")
     over = Record.word("RE of the event of cover, or the end of the last lifetime in its list, if that is later")
-    shown_first = Record.word("of scans: the first live place of Block.shown")
-    shown_last = Record.word("one past the last one")
-    span = Record.word("of scans: no match has lasted longer than this from the LE of its first row to that of its last one")
     order = Record.column("place -> step, sorted by LE (then sequence)")
     le = Record.column("step -> LE, ticks")
     seq = Record.column("step -> the word of its sequence, 0 without one")
@@ -255,7 +255,7 @@ class Block(Record, of="m"):
     matches_of = Record.slices("step -> slice of matches: what its partial matches stand for")
     reach = Record.column("step -> no partial match that stands here was stored at a step before this LE")
     shown = Record.column("of scans: place -> step at which a match that is shown begins, in order")
-    folds = Record.slices("of scans: by level and number -> the rows of nodes in which a `Fold` stands; 0: it is not made")
+    folds = Record.slices("of scans: by level and number -> the rows of nodes in which a `RowFold` stands; 0: it is not made")
 
 
 MOVING = Block.first
@@ -279,7 +279,7 @@ class StepClasses(Record, of="m"):
     classes = Record.word("how many classes")
     threads = Record.word("how many threads they have, all in all")
     sources = Record.word("how many classes there are before the step, and one more: the attempt that begins with it")
-    words = Record.word("how many words all is")
+    size = Record.word("how many words all is")
     rest = Record.words("by class a `ClassHead`; `Thread`s; by source a `ClassLink`; the words of ClassLink.took")
 
 
@@ -309,7 +309,7 @@ class ClassLink(Record, of="m"):
 PLACE_BITS = 16
 
 
-class Fold(Record, of="m"):
+class RowFold(Record, of="m"):
     """What becomes of attempts by rows side by side, see `scan_folds`. A start is the place of a row; FOREVER: there is none."""
 
     sources = Record.word("how many classes there are before the rows")

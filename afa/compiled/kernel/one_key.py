@@ -30,7 +30,7 @@ from afa.compiled.kernel.longest_forward import forward_longest
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import arrange, find_place
 from afa.compiled.kernel.propagate import propagate
-from afa.compiled.kernel.scan import serve_scan
+from afa.compiled.kernel.scan_orbits import serve_scan
 from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
 from afa.compiled.kernel.unpacked import SWAPPED, TOO_MUCH, opened, pack, replace

@@ -1,7 +1,7 @@
-"""What becomes of all attempts by many rows side by side: folds over 16, 256, 4,096 .. rows; see `afa.scan.folds`.
+"""What becomes of all attempts by many rows side by side: folds over 16, 256, 4,096 .. rows; see `afa.scan.attempt_folds`.
 
     places      0 ..... 15 | 16 ..... 31 | 32 ..... 47 | ..          level 1: 16 rows
-    Block.folds [ 0:1         3:1           -             ..         one word for each: rows of nodes in which the `Fold` stands
+    Block.folds [ 0:1         3:1           -             ..         one word for each: rows of nodes in which the `RowFold` stands
 
 A fold is made when it is asked for, of those of the level below. It is good for as long as the rows keep their places and links.
 """
@@ -22,7 +22,7 @@ FAR = 64
 @kernel
 def fold_word(m: Memory, b: Block, level: int, place: int) -> int:
     """Return the address of the word of the fold of a level that a place stands in."""
-    at = b.folds
+    at = int(b.folds)
     for below in range(1, level):
         at += (b.cap >> BITS * below) + 1
     return at + (place >> BITS * level)
@@ -126,7 +126,7 @@ def make_fold(m: Memory, w: Scratch, b: Block, level: int, place: int) -> int:
             if link.to != NOWHERE:
                 w[then + 2 * link.to + 1] = min(w[then + 2 * link.to + 1], k)
         else:
-            fold = Fold(made_fold(m, b, level - 1, k))
+            fold = RowFold(made_fold(m, b, level - 1, k))
             until, le = min(until, fold.until), fold.le
             matched = min(matched, fold.matched)
             for e in range(exits):
@@ -135,10 +135,10 @@ def make_fold(m: Memory, w: Scratch, b: Block, level: int, place: int) -> int:
                 w[then + 2 * e + 1] = min(w[then + 2 * e + 1], m[pair + 1])
         now, then, held = then, now, exits
     # Write it behind the nodes.
-    rows = (Fold.rest + 2 * n + 2 * held + width - 1) // width
+    rows = (RowFold.rest + 2 * n + 2 * held + width - 1) // width
     if b.node_top + rows > b.node_cap:
         return NEED_NODES
-    out = Fold(b + b.nodes + b.node_top * width)
+    out = RowFold(b + b.nodes + b.node_top * width)
     out.sources, out.exits, out.until, out.le, out.matched = n, held, until, le, matched
     copy(w, froms, m, out.rest, 2 * n)
     copy(w, now, m, out.rest + 2 * n, 2 * held)
@@ -152,7 +152,7 @@ def exits_of(m: Memory, b: Block, level: int, place: int) -> int:
     """Return how many classes there are behind a fold that is made; level 0: behind the row at the place."""
     if level == 0:
         return StepClasses(classes_of(m, b, b.order[place])).classes
-    return Fold(made_fold(m, b, level, place)).exits
+    return RowFold(made_fold(m, b, level, place)).exits
 
 
 @kernel
@@ -161,5 +161,5 @@ def passed(m: Memory, b: Block, level: int, place: int, source: int) -> tuple[in
     if level == 0:
         link = ClassLink(link_at(m, StepClasses(classes_of(m, b, b.order[place])), source))
         return link.to, place if link.thread != NOWHERE else NOWHERE
-    at = Fold(made_fold(m, b, level, place)).rest + 2 * source
+    at = RowFold(made_fold(m, b, level, place)).rest + 2 * source
     return m[at], m[at + 1]

@@ -39,7 +39,7 @@ def match_end(m: Memory, w: Scratch, b: Block, start: int) -> int:
             break
         level = highest_level(place, b.last) if place >= start + FAR else 0
         while level:
-            fold = Fold(fold_at(m, w, b, level, place))
+            fold = RowFold(fold_at(m, w, b, level, place))
             if fold < 0:
                 return fold
             if fold.le < min(until, fold.until):
@@ -48,7 +48,7 @@ def match_end(m: Memory, w: Scratch, b: Block, start: int) -> int:
         if level:
             to, last = passed(m, b, level, place, source)
             end = end if last == NOWHERE else last
-            until, source = min(until, Fold(made_fold(m, b, level, place)).until), to
+            until, source = min(until, RowFold(made_fold(m, b, level, place)).until), to
         else:
             link = ClassLink(link_of(m, b, place, source))
             end = end if link.thread == NOWHERE else place
@@ -125,7 +125,7 @@ def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, unt
 def landing(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, path: int) -> int:
     """Return where a scan goes on behind a match: twice the place, and one more if it is behind its row. Uses ``w[path:]``.
 
-    See `afa.scan.scan.Scan.landing`.
+    See `afa.scan.orbits.Scan.landing`.
     """
     if m.scans == SCAN_PAST:
         return 2 * end + 1
@@ -183,7 +183,7 @@ def first_end(m: Memory, w: Scratch, b: Block, place: int) -> int:
                 elif to != NOWHERE:
                     w[open_then + to] = min(w[open_then + to], start)
         if level:
-            fold = Fold(made_fold(m, b, level, place))
+            fold = RowFold(made_fold(m, b, level, place))
             matched = min(matched, fold.matched)
             for k in range(exits):
                 w[open_then + k] = min(w[open_then + k], m[fold.rest + 2 * fold.sources + 2 * k])
@@ -245,7 +245,7 @@ def first_alive(m: Memory, w: Scratch, b: Block, low: int, place: int, marks: in
             while level < LEVELS and at & (1 << BITS * (level + 1)) - 1 == 0 and at - (1 << BITS * (level + 1)) >= low:
                 level += 1
         while level:
-            fold = Fold(fold_at(m, w, b, level, at - (1 << BITS * level)))
+            fold = RowFold(fold_at(m, w, b, level, at - (1 << BITS * level)))
             if fold < 0:
                 return fold
             if fold.until > t:
@@ -254,7 +254,7 @@ def first_alive(m: Memory, w: Scratch, b: Block, low: int, place: int, marks: in
         at -= 1 << BITS * level
         first = StepClasses(classes_of(m, b, b.order[at]))
         if level:
-            fold = Fold(made_fold(m, b, level, at))
+            fold = RowFold(made_fold(m, b, level, at))
             until = min(until, fold.until)
             for k in range(fold.exits):
                 if w[here + k]:

@@ -1,4 +1,4 @@
-"""The rows of a scan: what becomes of all attempts by each; see `afa.scan.rows`, of which this is the same over words.
+"""The rows of a scan: what becomes of all attempts by each; see `afa.scan.attempts`, of which this is the same over words.
 
 Each row begins an attempt. All attempts with equal ordered lists of threads are one class. `StepClasses` of a step stand where
 other automata have its nodes: as many rows of `NodeRow` as its words take.
@@ -80,7 +80,18 @@ def is_thread(m: Memory, w: Scratch, at: int, first: int, count: int, s: int) ->
 
 @kernel
 def take_row(
-    m: Memory, w: Scratch, p: Program, a: Any, base: int, threads: int, n: int, i: int, le: int, event: int, out: int, took: int
+    m: Memory,
+    w: Scratch,
+    p: Program,
+    a: Any,
+    base: int,
+    threads: int,
+    n: int,
+    i: int,
+    le: int,
+    event: EventRow,
+    out: int,
+    took: int,
 ) -> tuple[int, int, int]:
     """Let ``n`` threads from ``a[threads:]`` on take an event, in order: those that go on to ``w[out:]``, how to ``w[took:]``.
 
@@ -89,28 +100,24 @@ def take_row(
     """
     s, count = Thread.register + m.held, 0
     for k in range(n):
-        thread = threads + k * s
-        state = a[thread + Thread.state]
-        link = next_arc(m, p, state, NOWHERE)
+        thread = Thread(a, threads + k * s)
+        link = next_arc(m, p, thread.state, NOWHERE)
         while link != NOWHERE:
             row = ArcRow(p.rows + link * ArcRow.SIZE)
             code = ArcWords(p.codes + row.code * ArcWords.SIZE)
-            target = out + count * s
+            after = Thread(w, out + count * s)
             m.instant = le
-            taken = run_arc(
-                m, p, row.code, m.m_at + 8 * (event + EventRow.payload), base + 8 * (thread + Thread.register),
-                m.w_at + 8 * (target + Thread.register),
-            )  # fmt: skip
+            taken = run_arc(m, p, row.code, m.m_at + 8 * event.payload, base + 8 * thread.register, m.w_at + 8 * after.register)
             if taken < 0:
                 return FAULT, NOWHERE, NOWHERE
             if taken:
                 if p[p.now + code.dst]:
                     return count, k, code.place
-                w[target + Thread.state] = code.dst
-                if is_thread(m, w, target, out, count, s) == NOWHERE:
+                after.state = code.dst
+                if is_thread(m, w, after, out, count, s) == NOWHERE:
                     w[took + count] = k << PLACE_BITS | code.place
                     count += 1
-            link = next_arc(m, p, state, code.rank)
+            link = next_arc(m, p, thread.state, code.rank)
     return count, NOWHERE, NOWHERE
 
 
@@ -131,7 +138,7 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
 
     Returns how many rows of nodes they take, or NEED_ROWS, NEED_NODES, OVER, FAULT.
     """
-    s, le, event = Thread.register + m.held, b.le[i], event_at(m, b, i)
+    s, le, event = Thread.register + m.held, b.le[i], EventRow(event_at(m, b, i))
     sources = before.classes + 1 if before else 1
     seek(p, le)
     # In the row buffers: threads found, class by class, at w.new; how they were taken, by source, at w.source; at w.old by class
@@ -148,9 +155,9 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
         out, count, thread, place = found + threads * s, 0, NOWHERE, NOWHERE
         if event and until > le:
             if begins:
-                begin = w.ready
-                w[begin + Thread.state] = 0
-                copy(p, p.begin + NodeRow.register, w, begin + Thread.register, m.held)
+                begin = Thread(w, w.ready)
+                begin.state = 0
+                copy(p, p.begin + NodeRow.register, w, begin.register, m.held)
                 count, thread, place = take_row(m, w, p, w, m.w_at, begin, 1, i, le, event, out, took + used)
             else:
                 at = threads_at(m, before) + first_thread(m, before, source) * s
@@ -159,7 +166,7 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
                 return count
         to = NOWHERE
         if count:
-            to, until = 0, min(until, EventRow(event).re)
+            to, until = 0, min(until, event.re)
             while to < classes:
                 at = of_class + 4 * to
                 if w[at + 1] == count and is_equal(w, found + w[at] * s, out, count * s):
@@ -205,7 +212,7 @@ def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, s
     if b.node_top + rows > b.node_cap:
         return NEED_NODES
     out = StepClasses(b + b.nodes + b.node_top * width)
-    out.classes, out.threads, out.sources, out.words = classes, threads, sources, words
+    out.classes, out.threads, out.sources, out.size = classes, threads, sources, words
     first = 0
     for place in range(classes):
         k = 0

@@ -1,7 +1,7 @@
 """What becomes of all attempts by many rows side by side: a tree of folds over the rows of a key.
 
 The rows of a level are those of the level below by whose hash chance lets one in eight stay; each is the head of a node, which
-reaches up to the next head. So the shape depends on the set of rows alone. Folds are made when they are asked for.
+reaches up to the next head. So the shape depends on the set of rows alone. FoldTree are made when they are asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sortedcontainers import SortedList
 
-from afa.scan.rows import NEW, Row, Threads
+from afa.scan.attempts import NEW, Row, Threads
 
 NEVER = 1 << 64
 """An LE behind all rows; -NEVER: one before them."""
@@ -26,7 +26,7 @@ class Reach(NamedTuple):
     last: Any
 
 
-class Fold(NamedTuple):
+class AttemptFold(NamedTuple):
     """What some rows make of attempts."""
 
     links: dict[Threads, Reach]  # of the classes before them
@@ -37,23 +37,23 @@ class Fold(NamedTuple):
     until: int  # the smallest RE
 
 
-def of_row(row: Row) -> Fold:
+def of_row(row: Row) -> AttemptFold:
     """Return the fold of one row."""
     links = {source: Reach(link.to, row.key if link.accept else None) for source, link in row.links.items()}
     own = links.pop(NEW)
     alive = {} if own.to is None else {own.to: row.key}
-    return Fold(links, own.last, alive if own.last is None else {}, alive, row.le, row.re)
+    return AttemptFold(links, own.last, alive if own.last is None else {}, alive, row.le, row.re)
 
 
-def then(one: Fold, other: Fold) -> Fold:
+def then(one: AttemptFold, other: AttemptFold) -> AttemptFold:
     """Return the fold of rows and of those behind them."""
     links = {source: step(reach, other) for source, reach in one.links.items()}
     matched, unmatched = first_match(one.matched, one.unmatched, other)
     alive = still_alive(one.alive, other)
-    return Fold(links, matched, unmatched, alive, other.le, min(one.until, other.until))
+    return AttemptFold(links, matched, unmatched, alive, other.le, min(one.until, other.until))
 
 
-def step(reach: Reach, fold: Fold) -> Reach:
+def step(reach: Reach, fold: AttemptFold) -> Reach:
     """Return where an attempt is behind further rows."""
     if reach.to is None:
         return reach
@@ -61,7 +61,7 @@ def step(reach: Reach, fold: Fold) -> Reach:
     return Reach(to, reach.last if last is None else last)
 
 
-def first_match(matched: Any, unmatched: Mapping[Threads, Any], fold: Fold) -> tuple[Any, dict[Threads, Any]]:
+def first_match(matched: Any, unmatched: Mapping[Threads, Any], fold: AttemptFold) -> tuple[Any, dict[Threads, Any]]:
     """Return the first start that ends a match, and by class the first that does not, with those of further rows."""
     left = dict(fold.unmatched)
     found = [start for start in (matched, fold.matched) if start is not None]
@@ -74,7 +74,7 @@ def first_match(matched: Any, unmatched: Mapping[Threads, Any], fold: Fold) -> t
     return min(found, default=None), left
 
 
-def still_alive(alive: Mapping[Threads, Any], fold: Fold) -> dict[Threads, Any]:
+def still_alive(alive: Mapping[Threads, Any], fold: AttemptFold) -> dict[Threads, Any]:
     """Return by class the first start that is in it, with those of further rows."""
     found = dict(fold.alive)
     for source, start in alive.items():
@@ -84,13 +84,13 @@ def still_alive(alive: Mapping[Threads, Any], fold: Fold) -> dict[Threads, Any]:
     return found
 
 
-class Folds:
+class FoldTree:
     """The tree over the rows of one key, ``rows`` by their places; ``behind``: a place behind all of them."""
 
     def __init__(self, rows: Mapping[Any, Row], behind: Any) -> None:
         self._rows, self._behind = rows, behind
         self._heads = [SortedList() for _ in range(LEVELS + 1)]
-        self._known: list[dict[Any, Fold]] = [{} for _ in range(LEVELS + 1)]
+        self._known: list[dict[Any, AttemptFold]] = [{} for _ in range(LEVELS + 1)]
 
     def add(self, place: Any) -> None:
         """Take note of a row."""
@@ -112,7 +112,7 @@ class Folds:
             if i:
                 known.pop(heads[i - 1], None)
 
-    def over(self, begin: Any, end: Any) -> Iterator[Fold]:
+    def over(self, begin: Any, end: Any) -> Iterator[AttemptFold]:
         """Yield folds that cover the rows of ``[begin, end)``, in order. O(log rows) of them."""
         at = self.behind(begin, 0, here=True)
         while at < end:
@@ -142,7 +142,7 @@ class Folds:
         i = heads.bisect_left(place) if here else heads.bisect_right(place)
         return heads[i] if i < len(heads) else self._behind
 
-    def _fold(self, level: int, head: Any) -> Fold:
+    def _fold(self, level: int, head: Any) -> AttemptFold:
         if level == 0:
             return of_row(self._rows[head])
         found = self._known[level].get(head)
@@ -151,7 +151,7 @@ class Folds:
             found = self._known[level][head] = functools.reduce(then, parts)
         return found
 
-    def _parts(self, level: int, at: Any, stop: Any) -> Iterator[Fold]:
+    def _parts(self, level: int, at: Any, stop: Any) -> Iterator[AttemptFold]:
         while at < stop:
             yield self._fold(level, at)
             at = self.behind(at, level)

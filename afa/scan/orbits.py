@@ -25,8 +25,8 @@ from afa.journal import Journal, forget_places
 from afa.model.choice import FIRST, NEXT, PAST, Choice
 from afa.model.raised import Raised, in_words
 from afa.model.transitions import Transitions
-from afa.scan.folds import NEVER, Folds, Reach, first_match, step, still_alive
-from afa.scan.rows import NEW, Ordered, Row, Threads, derive
+from afa.scan.attempt_folds import NEVER, FoldTree, Reach, first_match, step, still_alive
+from afa.scan.attempts import NEW, RankedArcs, Row, Threads, derive
 from punctuation.progress import Progress
 from punctuation.time import BEGINNING
 
@@ -43,14 +43,14 @@ class ScanMatch(NamedTuple):
     shown: tuple[Shown, ...]
 
 
-class Point(NamedTuple):
+class Standing(NamedTuple):
     """Where a scan stands: at the row of a place, or behind it. Rows that have come or gone there since do not matter."""
 
     place: Any
     behind: bool
 
 
-class Span(NamedTuple):
+class ChangedRows(NamedTuple):
     """Rows side by side that a call has changed, or derived anew."""
 
     first: Any
@@ -72,28 +72,28 @@ class ScanState(State):
     def mend(self) -> None:
         """Make anew what no journal undoes."""
         forget_places(self.shown)
-        self.spans: list[Span] = []  # of this call, in order
+        self.spans: list[ChangedRows] = []  # of this call, in order
         self.final: list[ScanMatch] = []  # that it has made final
-        self.folds = Folds(self.index, self.behind)
+        self.folds = FoldTree(self.index, self.behind)
         for place in self.index:
             self.folds.add(place)
 
     def sizes(self, final: int, shown: Any = None) -> tuple[int, ...]:
         events, _, runs, _, pending, ties, steps, copies, _ = super().sizes(final, shown)
-        threads = {row.key: sum(map(len, row.nodes)) for row in self.index.values()}  # type: ignore[arg-type]
+        threads = {row.key: sum(map(len, row.nodes)) for row in self.index.values()}
         kept = sum(n for row, n in zip(self.index.values(), threads.values()) if row.le < final)
         matches = sum(map(len, self.matches.values()))
         return events, sum(threads.values()), runs, matches, pending, ties, steps, copies, kept
 
 
-class Scan(Algorithm):
+class RowScan(Algorithm):
     """Insertion and deletion of rows in the state of one key, and of arcs."""
 
     __slots__ = ("choice", "ordered")
 
     def __init__(self, transitions: Transitions, progress: Progress, choice: Choice) -> None:
         super().__init__(transitions, progress)
-        self.choice, self.ordered = choice, Ordered(transitions, choice)
+        self.choice, self.ordered = choice, RankedArcs(transitions, choice)
 
     # -- changes of rows, in order -----------------------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ class Scan(Algorithm):
 
     def _begin_span(self, s: Any, place: Any) -> None:
         if not s.spans or s.spans[-1].last < place:
-            s.spans.append(Span(place, place, self._matching(s, self._before(s, place), place)))
+            s.spans.append(ChangedRows(place, place, self._matching(s, self._before(s, place), place)))
 
     def _end_span(self, s: Any, place: Any, last: Any) -> None:
         s.spans[-1] = s.spans[-1]._replace(last=max(s.spans[-1].last, place, last))
@@ -185,7 +185,7 @@ class Scan(Algorithm):
 
     def within(self, s: State, y: Entry, found: Mapping[Any, Any]) -> None:
         """Refuse more threads than the budget allows; where that may change yet, note it."""
-        threads: Any = [thread for threads in y.nodes for thread in threads]  # type: ignore[attr-defined]
+        threads: Any = [thread for threads in y.nodes for thread in threads]
         super().within(s, y, [_Thread(state) for state, _ in threads])  # type: ignore[arg-type]
 
     def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
@@ -234,7 +234,7 @@ class Scan(Algorithm):
             return []
         return shown
 
-    def next_match(self, s: Any, point: Point) -> Any:
+    def next_match(self, s: Any, point: Standing) -> Any:
         """Return the first start from a point on that ends a match; behind all: there is none."""
         place = self.next_row(s, point)
         while place < s.behind:
@@ -248,25 +248,25 @@ class Scan(Algorithm):
             place = s.folds.behind(matched)
         return s.behind
 
-    def next_row(self, s: Any, point: Point) -> Any:
+    def next_row(self, s: Any, point: Standing) -> Any:
         """Return the first row from a point on; behind all: there is none."""
         return s.folds.behind(point.place, here=not point.behind)
 
-    def next_in(self, s: Any, point: Point, end: Any, classes: frozenset[Threads]) -> Any:
+    def next_in(self, s: Any, point: Standing, end: Any, classes: frozenset[Threads]) -> Any:
         """Return the first start from a point on that is in one of these classes before ``end``; behind all: there is none."""
         alive = dict[Threads, Any]()
         for fold in s.folds.over(self.next_row(s, point), end) if classes else ():
             alive = still_alive(alive, fold)
         return min((start for c, start in alive.items() if c in classes), default=s.behind)
 
-    def landing(self, match: ScanMatch) -> Point:
+    def landing(self, match: ScanMatch) -> Standing:
         """Return where a scan goes on behind a match."""
         choice, start = self.choice, match.rows[0]
         if choice.skip == PAST:
-            return Point(match.rows[-1], True)
+            return Standing(match.rows[-1], True)
         found = [row for row, place in zip(match.rows, match.took) if choice.components[place] in choice.to]
         row = start if choice.skip == NEXT or not found else found[0] if choice.skip == FIRST else found[-1]
-        return Point(row, row == start)
+        return Standing(row, row == start)
 
     def derive_all(self, s: Any) -> None:
         """Derive all rows of a state that has only these."""
@@ -274,12 +274,12 @@ class Scan(Algorithm):
 
     def all_shown(self, s: Any) -> Iterator[ScanMatch]:
         """Yield what a scan of all rows shows, for tests."""
-        at = self.next_row(s, Point(s.place(-NEVER), False))
+        at = self.next_row(s, Standing(s.place(-NEVER), False))
         while at < s.behind:
             match = self.match_of(s, at)
             if match is not None:
                 yield match
-            at = self.next_row(s, Point(at, True) if match is None else self.landing(match))
+            at = self.next_row(s, Standing(at, True) if match is None else self.landing(match))
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
 
@@ -294,14 +294,14 @@ class Scan(Algorithm):
         """
         here = s.place(t)
         classes = frozenset(self._before(s, here))
-        start = self.next_in(s, Point(s.place(-NEVER), False), here, classes)
+        start = self.next_in(s, Standing(s.place(-NEVER), False), here, classes)
         while start < here and min(fold.until for fold in s.folds.over(start, here)) <= t:
-            start = self.next_in(s, Point(start, True), here, classes)
+            start = self.next_in(s, Standing(start, True), here, classes)
         start = min(start, s.folds.behind(here, here=True))
         i = s.shown.bisect_left(start)
-        lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Point(start, False)
+        lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Standing(start, False)
         resumes = max(start, self.next_row(s, lands))
-        further = resumes if self.choice.rows is not None else self.next_match(s, Point(resumes, False))
+        further = resumes if self.choice.rows is not None else self.next_match(s, Standing(resumes, False))
         le = s.index[further].le if further in s.index else t
         for start in s.shown.irange(None, resumes, inclusive=(True, False)):
             if any(shown[0] >= le for shown in s.shown[start].shown):  # it may show what one that may change shows, too
@@ -323,10 +323,11 @@ class Scan(Algorithm):
     def shrinks(self, s: Any) -> int:
         """Return a lower bound of the promises at which a key holds less."""
         first: Row = s.index.peekitem(0)[1]
-        here = Point(first.key, False)
+        here = Standing(first.key, False)
         if first.links[NEW].to is None or self.next_in(s, here, s.behind, frozenset(self._before(s, s.behind))) > first.key:
             return first.le + 1
-        return min(fold.until for fold in s.folds.over(first.key, s.behind))
+        until: int = min(fold.until for fold in s.folds.over(first.key, s.behind))
+        return until
 
 
 class _Thread(NamedTuple):
@@ -338,9 +339,9 @@ class _Thread(NamedTuple):
 class Orbits:
     """Both orbits of a call, as it was and as it is."""
 
-    def __init__(self, scan: Scan, s: Any) -> None:
+    def __init__(self, scan: RowScan, s: Any) -> None:
         self._scan, self._s = scan, s
-        self._at = Point(s.place(-NEVER), False)  # up to here both have been followed
+        self._at = Standing(s.place(-NEVER), False)  # up to here both have been followed
         self._gone: list[ScanMatch] = []
         self._come: list[ScanMatch] = []
 
@@ -355,7 +356,7 @@ class Orbits:
             for le, re, record in match.shown:
                 s.touch(le, re, record, 1)
 
-    def follow(self, span: Span) -> None:
+    def follow(self, span: ChangedRows) -> None:
         """Follow both orbits from each start whose match may have changed, until they meet."""
         scan, s, shown = self._scan, self._s, self._s.shown
         while True:
@@ -363,14 +364,14 @@ class Orbits:
             start = scan.next_in(s, at, span.first, span.touched) if at.place < span.first else s.behind
             if start == s.behind:
                 start = min(
-                    self._next_shown(max(at, Point(span.first, False))), scan.next_row(s, max(at, Point(span.first, False)))
+                    self._next_shown(max(at, Standing(span.first, False))), scan.next_row(s, max(at, Standing(span.first, False)))
                 )
             if start > span.last:
                 break
             i = shown.bisect_left(start) - 1
-            if i >= 0 and Point(shown.peekitem(i)[0], False) >= self._at:
+            if i >= 0 and Standing(shown.peekitem(i)[0], False) >= self._at:
                 landing = scan.landing(shown.peekitem(i)[1])
-                if landing > Point(start, False):  # the scan jumps over it
+                if landing > Standing(start, False):  # the scan jumps over it
                     self._at = landing
                     continue
             self._meet(start)
@@ -380,31 +381,31 @@ class Orbits:
         was, now = self._was(start), self._now(start)
         while was != now:
             before, after = self._next_shown(was), self._scan.next_match(self._s, now)
-            if max(was, now) <= Point(min(before, after), False):
+            if max(was, now) <= Standing(min(before, after), False):
                 break
-            if Point(after, False) < was and after <= before:
+            if Standing(after, False) < was and after <= before:
                 now = self._now(after)
             else:
                 was = self._was(before)
         self._at = max(was, now)
 
-    def _next_shown(self, point: Point) -> Any:
+    def _next_shown(self, point: Standing) -> Any:
         """Return the first start from a point on whose match was shown; behind all: there is none."""
         shown = self._s.shown
         i = shown.bisect_right(point.place) if point.behind else shown.bisect_left(point.place)
         return shown.peekitem(i)[0] if i < len(shown) else self._s.behind
 
-    def _was(self, start: Any) -> Point:
+    def _was(self, start: Any) -> Standing:
         match = self._s.shown.get(start)
         if match is None:
-            return Point(start, True)
+            return Standing(start, True)
         self._s.journal.drop(self._s.shown, start)
         self._gone.append(match)
         return self._scan.landing(match)
 
-    def _now(self, start: Any) -> Point:
+    def _now(self, start: Any) -> Standing:
         match = self._scan.match_of(self._s, start) if start in self._s.index else None
         if match is None:
-            return Point(start, True)
+            return Standing(start, True)
         self._come.append(match)
         return self._scan.landing(match)

@@ -21,7 +21,7 @@ NEW: Threads = ()
 """In the place of a class: the attempt that begins with the row."""
 
 
-class Link(NamedTuple):
+class ClassMove(NamedTuple):
     """What a row makes of a class."""
 
     to: Threads | None  # None: no thread goes on
@@ -29,7 +29,7 @@ class Link(NamedTuple):
     accept: tuple[int, int] | None  # the thread that ends a match here, and the place
 
 
-OVER = Link(None, (), None)
+OVER = ClassMove(None, (), None)
 
 
 class Row(Entry):
@@ -40,7 +40,7 @@ class Row(Entry):
 
     def __init__(self, key: Any, le: int, serial: int) -> None:
         super().__init__(key, le, serial)
-        self.links: dict[Threads, Link] = {}
+        self.links: dict[Threads, ClassMove] = {}
 
     @property
     def payload(self) -> Any:
@@ -53,7 +53,7 @@ class Row(Entry):
         return min(re for _, re in self.events)
 
 
-class Ordered:
+class RankedArcs:
     """The arcs of each state of the table in force, in order of preference."""
 
     def __init__(self, transitions: Transitions, choice: Choice) -> None:
@@ -74,7 +74,7 @@ class Ordered:
         return found
 
 
-def derive(row: Row, before: Mapping[Threads, int], transitions: Transitions, ordered: Ordered) -> None:
+def derive(row: Row, before: Mapping[Threads, int], transitions: Transitions, ordered: RankedArcs) -> None:
     """Derive the links of a row from the classes that there are before it, each with the LE from which on it is over.
 
     That of an attempt is the smallest RE of its rows, that of a class the largest of its attempts'.
@@ -82,14 +82,15 @@ def derive(row: Row, before: Mapping[Threads, int], transitions: Transitions, or
     begin: Threads = ((transitions.automaton.start, transitions.automaton.register),)
     row.links = {source: _link(source, row, transitions, ordered) if until > row.le else OVER for source, until in before.items()}
     row.links[NEW] = _link(begin, row, transitions, ordered)
-    row.nodes = classes = {}
+    classes: dict[Any, int] = {}
+    row.nodes = classes
     for source, link in row.links.items():
         if link.to is not None:
             until = min(before.get(source, row.re), row.re)
-            classes[link.to] = max(until, classes.get(link.to, until))  # type: ignore[index,call-overload]
+            classes[link.to] = max(until, classes.get(link.to, until))
 
 
-def _link(threads: Threads, row: Row, transitions: Transitions, ordered: Ordered) -> Link:
+def _link(threads: Threads, row: Row, transitions: Transitions, ordered: RankedArcs) -> ClassMove:
     """Let all threads of an attempt take a row, in order. What ends a match cuts off what is preferred less."""
     found: dict[tuple[str, Any], tuple[int, int]] = {}
     if row.payload is None:
@@ -103,6 +104,6 @@ def _link(threads: Threads, row: Row, transitions: Transitions, ordered: Ordered
             if after is None:
                 continue
             if arc.dst in final:
-                return Link(tuple(found) or None, tuple(found.values()), (i, place))
+                return ClassMove(tuple(found) or None, tuple(found.values()), (i, place))
             found.setdefault((arc.dst, after), (i, place))
-    return Link(tuple(found) or None, tuple(found.values()), None)
+    return ClassMove(tuple(found) or None, tuple(found.values()), None)

@@ -1,4 +1,4 @@
-"""The scan over the rows of one key: what is shown, and what a change of rows changes in it; see `afa.scan.scan`.
+"""The scan over the rows of one key: what is shown, and what a change of rows changes in it; see `afa.scan.orbits`.
 
     records > steps                     as for all automata: `events.merge` marks what changes
     derive_rows                         the classes of these rows, and of those behind them until they are what they were
@@ -12,6 +12,8 @@ A place is where a row stands in the order. A scan stands at a place: of the fir
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from afa.compiled.kernel.clean import cover_of
 from afa.compiled.kernel.events import merge, move_words
@@ -314,7 +316,7 @@ def shown_now(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
 
 @kernel
 def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
-    """Return the place from which on rows are held, where nothing changes before ``t``; see `afa.scan.scan.Scan.resumes`."""
+    """Return the place from which on rows are held, where nothing changes before ``t``; see `afa.scan.orbits.Scan.resumes`."""
     here = cover_of(m, b, t) + 1
     n = 0 if here == b.first else StepClasses(classes_of(m, b, b.order[here - 1])).classes
     if n > w.rows:
