@@ -20,7 +20,7 @@ def trim(m: Any, end: int) -> None:
     *Requires* an empty undo log.
     """
     held = m[m[k.Memory.dir] + k.KeyEntry.block : m[k.Memory.minima] : k.KeyEntry.SIZE]
-    own = [m[word] - less for word, less in ((k.Memory.unpacked, 0), (k.Memory.draft, 1)) if m[word]]
+    own = [m[word] - less for word, less in ((k.Memory.unpacked, 0), (k.Memory.draft, 1), (k.Memory.shared, 0)) if m[word]]
     blocks = np.append(held[held > 0], np.array(own, np.int64))
     small = m[blocks] <= (BLOCKS if m[k.Memory.keyed] else k.NOWHERE)
     cells = np.append(-held[held < 0], blocks[small])

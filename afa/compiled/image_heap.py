@@ -37,7 +37,7 @@ def check_heap(m: Any, held: Any, room: int) -> None:
     top = int(m[k.Memory.top])
     sizes = sizes_up_to(top)
     blocks = held[held > 0]
-    own = [int(m[word]) - less for word, less in ((k.Memory.unpacked, 0), (k.Memory.draft, 1)) if m[word]]
+    own = [int(m[word]) - less for word, less in ((k.Memory.unpacked, 0), (k.Memory.draft, 1), (k.Memory.shared, 0)) if m[word]]
     blocks = np.append(blocks, np.array(own, np.int64))
     kinds = m[blocks]
     wanted("classes of blocks", ((kinds >= 0) & (kinds < len(sizes))).all())

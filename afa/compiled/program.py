@@ -131,6 +131,7 @@ class ArcProgram:
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None, scan: ScanProgram | None) -> None:
         w, more = self._words, () if scan is None else scan.arcs
         w[k.Program.codes] = self._room((len(self.compiled) + len(more)) * k.ArcWords.SIZE)
+        asked: dict[Any, int] = {}  # conditions that differ
         for code, known in enumerate(more, len(self.compiled)):
             self._put_code(known, w[k.Program.codes] + code * k.ArcWords.SIZE)
         for code, known in enumerate(self.compiled):
@@ -142,6 +143,9 @@ class ArcProgram:
                 w[at + k.ArcWords.slot], w[at + k.ArcWords.slots] = slots.place(class_of(known, numbers[arc.src], with_runs))
             ranked = None if scan is None else scan.choice.of(arc)
             w[at + k.ArcWords.rank], w[at + k.ArcWords.place] = ranked or (k.NOWHERE, k.NOWHERE)
+            if scan is not None:
+                w[at + k.ArcWords.way] = scan.ways.get(scan.choice.way_of(arc), k.NOWHERE)
+                w[at + k.ArcWords.same] = asked.setdefault(getattr(arc.fence, "text", code), len(asked))
             self._put_code(known, at)
 
     def _put_code(self, known: CompiledArc, at: int) -> None:
@@ -161,6 +165,8 @@ class ArcProgram:
         w += scan.lands
         w[k.Program.hidden] = len(w)
         w += scan.hidden
+        w[k.Program.before] = len(w)
+        w += scan.before or ()
         w[k.Program.measure_begin] = len(w)
         w += scan.begin
         w[k.Program.measures] = len(w)

@@ -9,11 +9,15 @@ from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import layout as k
 from afa.compiled.record_words import RecordForms
-from afa.model.choice import FIRST, LAST, NEXT, PAST, Choice
+from afa.model.choice import FIRST, LAST, NEXT, PAST, Choice, Way
 
 SKIPS = {PAST: k.SCAN_PAST, NEXT: k.SCAN_NEXT, FIRST: k.SCAN_FIRST, LAST: k.SCAN_LAST}
 HEAD = 3
 """How many words of a register the kernels need for how a match ends."""
+
+
+BITS = 60
+"""How many arcs, and conditions, a word has bits for."""
 
 
 class ScanProgram(NamedTuple):
@@ -26,6 +30,8 @@ class ScanProgram(NamedTuple):
     begin: tuple[int, ...]  # words of the first register
     lands: tuple[int, ...]  # by place
     hidden: tuple[int, ...]  # by place
+    before: tuple[int, ...] | None  # by word of a register of the automaton: the word of the payload of the row before, or NOWHERE
+    ways: dict[Way, int]  # their bits
 
     def constants(self) -> list[str]:
         """Return the strings that the measures name."""
@@ -33,7 +39,7 @@ class ScanProgram(NamedTuple):
         return [param.value for code in codes for param in code.params if param.kind == "str"]
 
     @classmethod
-    def of(cls, choice: Choice, event: Layout, strings: Strings) -> ScanProgram:
+    def of(cls, choice: Choice, event: Layout, register: Layout, strings: Strings) -> ScanProgram:
         """Compile the measures of a choice."""
         measures, places = choice.measures, range(len(choice.components))
         registers = RecordForms(Layout.of(measures.register_schema), strings)
@@ -49,4 +55,18 @@ class ScanProgram(NamedTuple):
             tuple(registers.words(measures.register)),
             tuple(int(component in choice.to) for component in choice.components),
             tuple(int(choice.rows is not None and place in choice.rows.hidden) for place in places),
+            _before(choice, event, register) if len(choice.ways) <= BITS else None,
+            {way: bit for bit, way in enumerate(sorted(choice.ways))},
         )
+
+
+def _before(choice: Choice, event: Layout, register: Layout) -> tuple[int, ...] | None:
+    """Return for each word of a register the word of the payload of the row before that it is; NOWHERE: 1. None: it is more."""
+    if choice.before is None:
+        return None
+    found: list[int] = []
+    for name, slot in zip(choice.before, register.slots):
+        source = event.slot(name)
+        found += [source.offset if source.width == 2 else k.NOWHERE] if slot.width == 2 else []
+        found.append(source.value)
+    return tuple(found)

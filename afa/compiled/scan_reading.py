@@ -28,6 +28,7 @@ class ScanReading:
         self._store, self._choice = store, store.scan.choice
         self._block = KeyBlock(store, code)
         self._steps = self._block.steps
+        self._held = int(store.memory.m[k.Memory.held])
 
     def matches(self) -> Iterator[HeldMatch]:
         """Yield the matches that are shown, by their starts."""
@@ -63,12 +64,15 @@ class ScanReading:
 
     def classes(self, step: int) -> dict[Any, int]:
         """Return the classes behind a step, tuples of threads (state, register), each with the LE from which on it is over."""
-        words, width = self._classes(step), k.Thread.register + self._store.registers.layout.width
+        words, width = self._classes(step), k.Thread.register + self._held
         size, states = int(words[k.StepClasses.classes]) * k.ClassHead.SIZE, self._store.arcs.states
         heads = words[k.StepClasses.rest : k.StepClasses.rest + size].reshape(-1, k.ClassHead.SIZE).tolist()
         last = heads[-1][k.ClassHead.end] if heads else 0
-        threads = words[k.StepClasses.rest + size :][: last * width].reshape(-1, width).tolist()
-        found = [(states[state], self._store.registers.record(register)) for state, *register in threads]
+        rest = words[k.StepClasses.rest + size :]
+        threads = rest[: last * width].reshape(-1, width).tolist()
+        forms = self._store.registers
+        known = self._held == forms.layout.width  # else the row before gives them
+        found = [(states[state], forms.record(words) if known else None) for state, *words in threads]
         return {tuple(found[first:end]): until for first, (end, until) in zip([0, *(end for end, _ in heads)], heads)}
 
     def _found(self, sought: SoughtMatch) -> list[HeldMatch]:
@@ -103,13 +107,17 @@ class ScanReading:
         return found
 
     def _classes(self, step: int) -> Any:
-        """Return the words of `StepClasses` of a step."""
-        return self._block.node_array(step).ravel()
+        """Return the words of `StepClasses` of a step: of its own, or those that rows share."""
+        word, m = self._block.word(k.Block.nodes_of, step), self._store.memory.m
+        if word & k.COUNT:
+            return self._block.node_array(step).ravel()
+        at = int(m[k.Memory.shared]) + (word >> 24)
+        return m[at : at + int(m[at + k.StepClasses.size])]
 
     def _link(self, step: int, source: int) -> list[int]:
         words = self._classes(step)
         classes, threads, sources, _ = words[: k.StepClasses.rest].tolist()
-        at = k.StepClasses.rest + classes * k.ClassHead.SIZE + threads * (k.Thread.register + self._store.registers.layout.width)
+        at = k.StepClasses.rest + classes * k.ClassHead.SIZE + threads * (k.Thread.register + self._held)
         at += (sources - 1 if source == k.NOWHERE else source) * k.ClassLink.SIZE
         found: list[int] = words[at : at + k.ClassLink.SIZE].tolist()
         return found

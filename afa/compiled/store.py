@@ -76,15 +76,17 @@ class Store:
         self.ordered = 0 if kind is None else 2 if kind is str else 1  # m.ordered
         self.scan: ScanProgram | None = None
         if automaton.choice is not None:
-            scan = ScanProgram.of(automaton.choice, self.payloads.layout, self.strings) if first is None else first.scan
+            layouts = self.payloads.layout, self.registers.layout
+            scan = ScanProgram.of(automaton.choice, *layouts, self.strings) if first is None else first.scan
             self.scan = scan
         held = self.registers.layout.width
         width = held if self.scan is None else max(held, self.matches.layout.width, HEAD)
         self.memory = EngineMemory(self.payloads.layout.width, width, self.ordered, keyed)
         if self.scan is not None:
             m = self.memory.m
-            m[k.Memory.scans], m[k.Memory.held] = SKIPS[self.scan.choice.skip], held
+            m[k.Memory.scans], m[k.Memory.held] = SKIPS[self.scan.choice.skip], held if self.scan.before is None else 0
             m[k.Memory.all_rows] = self.scan.choice.rows is not None
+            m[k.Memory.shares] = k.NOWHERE if self.scan.before is None else held
             m[k.Memory.measured], m[k.Memory.packed_limit] = self.scan.registers.layout.width, 0
         self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, shard
         slot = self.sequence_slot
@@ -300,7 +302,7 @@ class Store:
         if at >= 0:
             width, state = memory.row, k.NodeRow.state
             if self.scan is not None:  # then they are threads
-                width, state = k.Thread.register + self.registers.layout.width, k.Thread.state
+                width, state = k.Thread.register + int(memory.m[k.Memory.held]), k.Thread.state
             rows = (memory.m if lasting else memory.w)[at : at + count * width].reshape(count, width)
             numbers, counts = np.unique(rows[:, state], return_counts=True)
             names = list(self.arcs.states)

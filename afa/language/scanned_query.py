@@ -13,9 +13,11 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from afa.errors import AfaError
+from afa.language.items import Item
 from afa.language.lowering import Lowered
 from afa.language.pattern import PARTITION, STRICT, Tree, components_of, gaps_of
 from afa.language.preference import END, Preference
+from afa.language.registers import Registers
 from afa.language.rows_asked import rows_shown
 from afa.language.steps import StateStep
 from afa.model.automaton import changed
@@ -46,6 +48,7 @@ def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
         measures.automaton,
         {(measures.names[step.src], step.to, step.dst is None): arc for step, arc in measures.arc_of.items()},
         rows,
+        row_before(lowered.registers),
     )
     taken_ever = [arc for arc in lowered.automaton.arcs if choice.of(arc) is not None]
     lowered.automaton = changed(lowered.automaton, arcs=taken_ever, shown=None, choice=choice)
@@ -63,6 +66,14 @@ def _check(tree: Tree) -> None:
     ):
         if got:
             raise AfaError(f"expected {wanted} where a query chooses (AFTER MATCH SKIP) but got {got}")
+
+
+def row_before(registers: Registers) -> tuple[str, ...] | None:
+    """Return the fields of the row before (PREV) that a register holds; None: it holds more of the match."""
+    items = [slot.item for slot in registers.slots]
+    if any(item is None or item != Item("", "last", item.field) for item in items):
+        return None
+    return tuple(str(item.field) for item in items if item is not None)
 
 
 class Ranks:

@@ -50,6 +50,7 @@ class Choice(NamedTuple):
     measures: Any  # an `Automaton`, whose register behind the last row is what a match shows
     steps: Mapping[tuple[str, int, bool], Arc]  # its arcs: by state, place, and whether the match ends
     rows: Rows | None  # in place of measures
+    before: tuple[str, ...] | None = None  # the fields of the row before that a register holds, if it holds nothing else
 
     @property
     def schema(self) -> Schema:
@@ -68,9 +69,14 @@ class Choice(NamedTuple):
         shown = [str(arc.name) for arc in self.measures.arcs] if self.rows is None else self.rows.said
         return [self.skip, sorted(self.to), self.window, [list(way) for way in ways], shown]
 
+    @staticmethod
+    def way_of(arc: Arc) -> Way:
+        """Return the way that an arc goes."""
+        return place_of(arc.src), place_of(arc.dst), arc.select or ""
+
     def of(self, arc: Arc) -> Ranked | None:
         """Return where an arc stands among those of its state; None: it is never taken."""
-        return self.ways.get((place_of(arc.src), place_of(arc.dst), arc.select or ""))
+        return self.ways.get(self.way_of(arc))
 
     def check_arc(self, arc: Arc) -> None:
         """Refuse an arc that a scan can't take in an order of preference (`AutomatonError`)."""

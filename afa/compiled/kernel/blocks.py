@@ -136,7 +136,7 @@ def move_slices(m: Memory, b: Block, to: Block, column: int, order: int, n: int,
         found = Slice(m[source + m[order + k]])
         count = found.count
         if count == 0:
-            m[target + k] = 0
+            m[target + k] = found  # 0, or of a scan what rows of all keys share
             continue
         if found.first != end:  # copy the run of rows that ends here
             copy(m, rows + begin * width, m, out + at * width, (end - begin) * width)

@@ -117,6 +117,8 @@ class Memory(Record):
     held = Record.word("of scans: words of a register of a thread")
     measured = Record.word("of scans: words of a register of measures")
     all_rows = Record.word("of scans: whether each row of a match is shown")
+    shares = Record.word("of scans: how many words of a register the row before gives, where it gives all; NOWHERE: it does not")
+    shared = Record.word("of scans: the block of what rows of all keys share, `SharedClasses`; 0: not made yet")
     free = Record.words("by size class: the first free block", CLASSES)
     cells = Record.words("by size class of cells: the first page with room", CELLS)
 
@@ -290,6 +292,27 @@ class ClassHead(Record, of="m"):
     until = Record.word("it is over from this LE on: of each of its attempts the smallest RE of its rows, of these the largest")
 
 
+class SharedClasses(Record, of="m"):
+    """A block: what becomes of classes by the arcs that take a row, in the place of classes of its own. See `scan_shared`."""
+
+    size_class = Record.word("size class")
+    top = Record.word("how many words are used")
+    used = Record.word("how many entries are")
+    table = Record.words("entries: `SharedEntry`", 3 << 11)
+    rest = Record.words("`StepClasses`")
+
+
+class SharedEntry(Record, of="m"):
+    """An entry of a table of hashes."""
+
+    before = Record.word("where the classes before the row begin in the block; 0: there are none")
+    ways = Record.word("the arcs that take the row, as bits")
+    at = Record.word("where the classes behind it begin; 0: the entry is free")
+
+
+SHARED_BITS, SHARED_WORDS = 11, 1 << 15
+
+
 class Thread(Record, of="m"):
     """A thread of an attempt."""
 
@@ -405,6 +428,7 @@ class Program(Record):
     measure_begin = Record.word("the first register of measures")
     lands = Record.word("by place: whether a scan goes on at its row")
     hidden = Record.word("by place: whether its rows are not shown, where all rows are")
+    before = Record.word("by word of a register: which word of the payload of the row before it is; NOWHERE: it is 1")
 
 
 PROGRAM = Program.SIZE
@@ -426,6 +450,8 @@ class ArcWords(Record, of="p"):
     latest = Record.word("the last arc event of it to begin that still lasts, where Program.plain")
     rank = Record.word("of scans: the arcs of a state are tried in this order; NOWHERE: it is never taken")
     place = Record.word("of scans: the place of the pattern that takes the event")
+    way = Record.word("of scans: its bit among those that say which arcs take a row")
+    same = Record.word("of scans: its bit among those of conditions: arcs that ask the same have the same one")
 
 
 CONSUME, EPSILON, TIMEOUT, SKIP = 0, 1, 2, 3

@@ -13,7 +13,7 @@ from typing import Any
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_rows import stored_elsewhere
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.scan_rows import threads_at
+from afa.compiled.kernel.scan_rows import classes_of, threads_at
 from afa.compiled.kernel.unpacked import block_of_key
 
 LOW = (1 << 32) - 1
@@ -86,7 +86,7 @@ def size_up(m: Memory, w: Scratch, p: Program, b: Block, final: int) -> None:
             w[at + 11] += (copies >> 32) * before
         w[at + 6] += max(0, events.count - 1)
         w[at] += events.count == 0 and nodes.count == 0 and m.gapless == 0  # a stone
-        stored = StepClasses(b + b.nodes + nodes.first * (NodeRow.register + r)).threads if m.scans else nodes.count
+        stored = StepClasses(classes_of(m, b, i)).threads if m.scans else nodes.count
         w[at + 1] += stored
         w[at + 9] += before
         w[at + 12] += stored * before
@@ -113,7 +113,7 @@ def by_state(m: Memory, c: Any) -> int:
         for place in range(b.first, b.last):
             rows = b.nodes_of[b.order[place]]
             if m.scans:
-                at = StepClasses(b + b.nodes + rows.first * s)
+                at = StepClasses(classes_of(m, b, b.order[place]))
                 for k in range(at.threads):
                     c[0, Thread(threads_at(m, at) + k * (Thread.register + m.held)).state] += 1
                 continue

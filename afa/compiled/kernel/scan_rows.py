@@ -17,6 +17,7 @@ from afa.compiled.kernel.heap import put_of_step, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.scan_shared import entry_of, make_shared, row_register, set_register, share, ways_of
 from afa.compiled.kernel.step import over
 
 
@@ -24,7 +25,9 @@ from afa.compiled.kernel.step import over
 def classes_of(m: Memory, b: Block, i: int) -> int:
     """Return the address of the classes of a step; 0: there are none yet."""
     rows = b.nodes_of[i]
-    return b + b.nodes + rows.first * (NodeRow.register + m.register_words) if rows.count else 0
+    if rows.count:
+        return b + b.nodes + rows.first * (NodeRow.register + m.register_words)
+    return m.shared + rows.first if rows else 0
 
 
 @kernel
@@ -87,7 +90,7 @@ def take_row(
     base: int,
     threads: int,
     n: int,
-    i: int,
+    ways: int,
     le: int,
     event: EventRow,
     out: int,
@@ -95,8 +98,9 @@ def take_row(
 ) -> tuple[int, int, int]:
     """Let ``n`` threads from ``a[threads:]`` on take an event, in order: those that go on to ``w[out:]``, how to ``w[took:]``.
 
-    ``base``: address of ``a``. Returns how many go on (or FAULT), the thread that ends a match and the place that takes the event
-    then (or NOWHERE). What ends a match cuts off what is preferred less. *Requires* room for n * arcs threads.
+    ``ways``: which arcs take it, where rows share their classes. ``base``: address of ``a``. Returns how many go on (or FAULT),
+    the thread that ends a match and the place that takes the event then (or NOWHERE). What ends one cuts off what is preferred less.
+    *Requires* room for n * arcs threads.
     """
     s, count = Thread.register + m.held, 0
     for k in range(n):
@@ -107,7 +111,13 @@ def take_row(
             code = ArcWords(p.codes + row.code * ArcWords.SIZE)
             after = Thread(w, out + count * s)
             m.instant = le
-            taken = run_arc(m, p, row.code, m.m_at + 8 * event.payload, base + 8 * thread.register, m.w_at + 8 * after.register)
+            if m.shares < 0:
+                taken = run_arc(m, p, row.code, m.m_at + 8 * event.payload, base + 8 * thread.register, m.w_at + 8 * after.register)
+            elif ways >= 0:
+                taken = ways >> code.way & 1
+            else:
+                register = m.w_at + 8 * row_register(m, w)
+                taken = run_arc(m, p, row.code, m.m_at + 8 * event.payload, register, register + 8 * (m.shares + 1))
             if taken < 0:
                 return FAULT, NOWHERE, NOWHERE
             if taken:
@@ -133,14 +143,27 @@ def is_less(w: Scratch, x: int, nx: int, y: int, ny: int) -> bool:
 
 
 @kernel
-def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: StepClasses) -> int:
-    """Derive the classes and links of a step from the classes before it (0: there are none), behind the nodes of the block.
+def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) -> int:
+    """Derive the classes and links of a step from those of the step before it (NOWHERE: there is none).
 
-    Returns how many rows of nodes they take, or NEED_ROWS, NEED_NODES, OVER, FAULT.
+    Returns the word for Block.nodes_of, or NEED_ROWS, NEED_NODES, NEED_HEAP, OVER, FAULT.
     """
     s, le, event = Thread.register + m.held, b.le[i], EventRow(event_at(m, b, i))
+    before = StepClasses(0 if prior == NOWHERE else classes_of(m, b, prior))
     sources = before.classes + 1 if before else 1
     seek(p, le)
+    ways = key = NOWHERE
+    if m.shares >= 0 and event:
+        if m.shared == 0 and make_shared(m) < 0:
+            return NEED_HEAP
+        if sources > 1:
+            set_register(m, w, p, b, prior)
+        ways = ways_of(m, w, p, event, le, sources == 1)
+        if ways >= 0 and (prior == NOWHERE or b.nodes_of[prior].count == 0):
+            key = before - m.shared if before else 0
+            entry = SharedEntry(entry_of(m, key, ways))
+            if entry.at and StepClasses(m.shared + entry.at).threads <= w.budget:
+                return entry.at << 24
     # In the row buffers: threads found, class by class, at w.new; how they were taken, by source, at w.source; at w.old by class
     # [first thread, threads, its place in order, until], at w.other by source [class, thread, place, where took begins, threads].
     size = w.rows * (NodeRow.register + m.register_words)
@@ -158,15 +181,15 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
                 begin = Thread(w, w.ready)
                 begin.state = 0
                 copy(p, p.begin + NodeRow.register, w, begin.register, m.held)
-                count, thread, place = take_row(m, w, p, w, m.w_at, begin, 1, i, le, event, out, took + used)
+                count, thread, place = take_row(m, w, p, w, m.w_at, begin, 1, ways, le, event, out, took + used)
             else:
                 at = threads_at(m, before) + first_thread(m, before, source) * s
-                count, thread, place = take_row(m, w, p, m, m.m_at, at, n, i, le, event, out, took + used)
+                count, thread, place = take_row(m, w, p, m, m.m_at, at, n, ways, le, event, out, took + used)
             if count < 0:
                 return count
         to = NOWHERE
         if count:
-            to, until = 0, min(until, event.re)
+            to, until = 0, FOREVER if m.shares >= 0 else min(until, event.re)
             while to < classes:
                 at = of_class + 4 * to
                 if w[at + 1] == count and is_equal(w, found + w[at] * s, out, count * s):
@@ -182,7 +205,16 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, before: Step
         used += count
     if threads > w.budget:
         return over(w, le, threads, found, False)
-    return write_classes(m, w, b, classes, threads, sources, used)
+    rows = write_classes(m, w, b, classes, threads, sources, used)
+    if rows < 0:
+        return rows
+    if key >= 0:
+        at = StepClasses(b + b.nodes + b.node_top * (NodeRow.register + m.register_words))
+        found = share(m, b, SharedEntry(entry_of(m, key, ways)), key, ways, at, at.size)
+        if found:
+            return found
+    b.node_top += rows
+    return Slice(b.node_top - rows, rows)
 
 
 @kernel
@@ -196,7 +228,10 @@ def is_equal(w: Scratch, x: int, y: int, n: int) -> bool:
 
 @kernel
 def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, sources: int, used: int) -> int:
-    """Write what `derive_row` has found behind the nodes of the block, classes in the order of their words. Returns as it does."""
+    """Write what `derive_row` has found behind the nodes of the block, classes in the order of their words.
+
+    Returns how many rows of nodes they take, or NEED_NODES.
+    """
     s, width = Thread.register + m.held, NodeRow.register + m.register_words
     found, took, of_class, of_source = w.new, w.source, w.old, w.other
     # The place of each class in order: how many come before it.
@@ -235,6 +270,8 @@ def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, s
 @kernel
 def same_classes(m: Memory, one: StepClasses, other: StepClasses) -> bool:
     """Return whether two steps have the same classes, over by the same time."""
+    if one == other:
+        return True
     if one.classes != other.classes or one.threads != other.threads:
         return False
     n = one.classes * ClassHead.SIZE + one.threads * (Thread.register + m.held)
@@ -250,19 +287,18 @@ def derive_rows(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
 
     Returns the last place, or NEED_UNDO, or what `derive_row` returns.
     """
-    before = StepClasses(classes_of(m, b, b.order[place - 1])) if place > b.first else StepClasses(0)
+    prior = b.order[place - 1] if place > b.first else NOWHERE
     while place < b.last:
         i = b.order[place]
         old = StepClasses(classes_of(m, b, i))
-        rows = derive_row(m, w, p, b, i, before)
-        if rows < 0:
-            return rows
+        found = derive_row(m, w, p, b, i, prior)
+        if found < 0:
+            return found
         if not room(w, 8):
             return NEED_UNDO
-        put_of_step(m, w, i, b.nodes_of + i, Slice(b.node_top, rows))
-        b.node_top += rows
-        before = StepClasses(classes_of(m, b, i))
-        if old and same_classes(m, old, before):
+        put_of_step(m, w, i, b.nodes_of + i, found)
+        if old and same_classes(m, old, StepClasses(classes_of(m, b, i))):
             return place
+        prior = i
         place += 1
     return b.last - 1

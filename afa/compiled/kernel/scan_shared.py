@@ -1,0 +1,105 @@
+"""Rows whose register is that of the row before: what becomes of classes follows from the arcs that take the row, once for all.
+
+Where conditions read the row and the one before (PREV), and nothing else of the match, threads have no register. So the classes
+behind a row, and the links to them, follow from the classes before it and the *ways*, the arcs that take it, as bits; rows of all
+keys share them: one word a row.
+
+    row     ways     classes before     SharedClasses      nodes_of
+    a       0b001    none               (0, 001) -> 40     40:0        no rows of the block's own: where it stands in Memory.shared
+    b       0b011    40                 (40, 011) -> 72    72:0
+    b       0b011    72                 (72, 011) -> 72    72:0
+"""
+
+from __future__ import annotations
+
+from afa.compiled.kernel.heap import take_block
+from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.native_call import call4, kernel
+
+
+@kernel
+def row_register(m: Memory, w: Scratch) -> int:
+    """Return where in w the register stands that the row before gives; behind it there is room for one more."""
+    return w.ready + 8
+
+
+@kernel
+def set_register(m: Memory, w: Scratch, p: Program, b: Block, prior: int) -> None:
+    """Set the register to that of the row of a step."""
+    last = EventRow(b + b.events + b.events_of[prior].first * (EventRow.payload + m.payload_words))
+    register = row_register(m, w)
+    for j in range(m.shares):
+        word = p[p.before + j]
+        w[register + j] = 1 if word == NOWHERE else last.payload[word]
+
+
+@kernel
+def ways_of(m: Memory, w: Scratch, p: Program, event: EventRow, le: int, begins: bool) -> int:
+    """Return which arcs take an event, as bits; with ``begins`` those of the start state only. *Requires* `seek`, `set_register`.
+
+    NOWHERE: for some arc only the user's function knows, which is asked where a thread is there that may take it, and else never.
+    """
+    register, m.instant = row_register(m, w), le
+    out = register + m.shares + 1
+    found = asked = true = 0
+    for state in range(1 if begins else p.states):
+        link = p[p.first + state]
+        while link >= 0:
+            row = ArcRow(p.rows + link * ArcRow.SIZE)
+            link = row.next
+            code = ArcWords(p.codes + row.code * ArcWords.SIZE)
+            if code.rank < 0:
+                continue
+            bit = 1 << code.same if code.same < 62 else 0
+            if asked & bit == 0:
+                if code.code == 0:
+                    return NOWHERE
+                taken = call4(code.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * out, code.constants)
+                if taken < 0:
+                    return NOWHERE
+                asked |= bit
+                true |= bit * taken
+            else:
+                taken = int(true & bit != 0)
+            found |= taken << code.way
+    return found
+
+
+@kernel
+def entry_of(m: Memory, before: int, ways: int) -> int:
+    """Return the address of the entry for classes before a row and its ways, free or not."""
+    at = ((before ^ ways ^ ways >> 17) * 0x9E3779B1 >> 12) & (1 << SHARED_BITS) - 1
+    while True:
+        entry = SharedEntry(m.shared + SharedClasses.table + at * SharedEntry.SIZE)
+        if entry.at == 0 or (entry.before == before and entry.ways == ways):
+            return entry
+        at = (at + 1) & (1 << SHARED_BITS) - 1
+
+
+@kernel
+def make_shared(m: Memory) -> int:
+    """Make the block. Returns DONE or NEED_HEAP."""
+    at = take_block(m, SHARED_WORDS)
+    if at < 0:
+        return at
+    size = m[at]
+    for j in range(SharedClasses.rest):
+        m[at + j] = 0
+    block = SharedClasses(at)
+    block.size_class, block.top = size, SharedClasses.rest
+    m.shared = at
+    return DONE
+
+
+@kernel
+def share(m: Memory, b: Block, entry: SharedEntry, before: int, ways: int, at: int, words: int) -> int:
+    """Copy classes that stand at an address to what rows share. Returns the word for Block.nodes_of; 0: there is no room."""
+    block = SharedClasses(m.shared)
+    if block.top + words > SHARED_WORDS or 4 * block.used > 3 << SHARED_BITS:
+        return 0
+    copy(m, at, m, block + block.top, words)
+    entry.before, entry.ways, entry.at = before, ways, block.top
+    block.top += words
+    block.used += 1
+    return entry.at << 24
