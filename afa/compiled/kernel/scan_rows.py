@@ -99,7 +99,7 @@ def take_row(
     """Let ``n`` threads from ``a[threads:]`` on take an event, in order: those that go on to ``w[out:]``, how to ``w[took:]``.
 
     ``ways``: which arcs take it, where rows share their classes. ``base``: address of ``a``. Returns how many go on (or FAULT),
-    the thread that ends a match and the place that takes the event then (or NOWHERE). What ends one cuts off what is preferred less.
+    the thread that ends a match and the place that takes the event then (or NOWHERE). What ends one cuts off the less preferred.
     *Requires* room for n * arcs threads.
     """
     s, count = Thread.register + m.held, 0
