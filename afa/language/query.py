@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -46,7 +45,6 @@ from speculation.look_back import LookBack
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
-SCANS = bool(os.environ.get("AFA_SCAN"))
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -90,7 +88,7 @@ class Query(Pattern):
         if not isinstance(tree, Tree):
             raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
         object.__setattr__(self, "tree", tree)
-        scans = SCANS and tree.skip is not None
+        scans = tree.skip is not None
         whole, choose = (tree, None) if tree.skip is None or scans else choosing(tree)
         object.__setattr__(self, "_choose", choose)
         object.__setattr__(self, "_lowered", scanned(tree, taken) if scans else Lowered(whole, taken))
