@@ -164,7 +164,7 @@ class After(Around):
 
     def _hold(self, stage: Any) -> None:
         core = self._core
-        if any(each is not None and each.tells for each in (core.told, *core.watchers)):
+        if core.told is not None and core.told.tells:
             raise AfaError(
                 f"expected an operator without members=, tell=, collapse= and having= in front of a {type(stage).__name__} but got "
                 f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"

@@ -7,7 +7,7 @@ items            values of the match that a register can hold
 presence         which fields are there in what a component has taken
 later            negation that names what comes behind it: the highest or lowest of what was skipped
 three_values     predicates that can be unknown, in Python's two values
-preference       which way of a pattern is preferred: the choices of a match as bits
+preference       which way of a pattern is preferred
 match_states     where a match rests, and what it skips there; steps: how it goes on
 registers        which values are held in which state; what RETURN shows
 payload_classes  classes of registers and payloads
@@ -24,10 +24,8 @@ builder          queries in Python: one, many, followed_by ..; building: what th
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
 looking_back     negation at the start: what a match asks the stage LastBefore
-scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show
-choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
-chosen_events    the events of matches that Choose has chosen, told behind it: all_rows: as ALL ROWS PER MATCH; chosen_members: as
-                 members; row_components: which component took each; row_values: what a row shows; rows_asked: of which queries
+scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH;
+                 row_values: what a row shows
 row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
                  sql_text: its tokens, what is said of a place; sql_nodes: what of it is read; sql_kinds: types of values

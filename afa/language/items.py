@@ -3,7 +3,6 @@
     first, last     a field of the first event that a component has taken; of the last one, or of the one so many before it
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
-    path            the choices of the pattern so far, as bits; of the whole match
     highest, lowest what a match has noted of the events that it skipped (`afa.language.later`); None: there were none
 
 `read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is
@@ -20,7 +19,7 @@ from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNone, changed, walk
 from afa.language.later import Noted
 from afa.language.presence import Presence
-from afa.language.terms import Aggregate, Choices, Classifier, Ref
+from afa.language.terms import Aggregate, Classifier, Ref
 from afa.schema import NAN, Schema
 
 
@@ -29,7 +28,7 @@ class Item(Expr):
     """A value of the match; ``now``: as it is when the event under test counts as well."""
 
     component: str
-    kind: str  # "first", "last", "min", "max", "sum", "count", "path", "highest", "lowest"
+    kind: str  # "first", "last", "min", "max", "sum", "count", "highest", "lowest"
     field: str | None
     back: int = 0  # of "last"
     now: bool = False
@@ -48,7 +47,7 @@ class Item(Expr):
     @property
     def needs(self) -> int:
         """How many events the component must have taken for the item to be there."""
-        return 0 if self.kind in ("count", "path") or self.noted is not None else self.back + 1
+        return 0 if self.kind == "count" or self.noted is not None else self.back + 1
 
 
 class ItemReader:
@@ -81,8 +80,6 @@ class ItemReader:
                 return Item(component, "last", field, back if which == "last" else 0)
             case Aggregate(component, function, field, now):
                 return self._aggregate(component, function, field, now)
-            case Choices():
-                return Item("", "path", None)
             case FieldRead("e", name):
                 self._check("", name)
         return None
@@ -144,7 +141,7 @@ class ItemReader:
         if item.noted is not None:
             return item.noted.type
         kind = int if item.field is None else self.types[item.field].type
-        return int if item.kind in ("count", "path") or (item.kind == "sum" and kind is bool) else kind
+        return int if item.kind == "count" or (item.kind == "sum" and kind is bool) else kind
 
     def optional(self, item: Item) -> bool:
         """Return whether an item can be None though its component has taken enough events."""

@@ -65,7 +65,7 @@ class Lowered:
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
         self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended)
-        self.steps = StateGraph(self.conditions, self.reader, tree.pattern, everywhere=each_row is not None)
+        self.steps = StateGraph(self.conditions, self.reader, everywhere=each_row is not None)
         times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
         self.registers = Registers(self.steps, values, tree.payload, times, asks, each_row or ())
         self.names = self._names()

@@ -80,7 +80,7 @@ class Predicates:
         asked += [(noted.value, *noted.where) for noted in (item.noted for item in self.notes.values()) if noted is not None]
         self.items = {replace(item, now=False) for exprs in [*asked, returns] for expr in exprs for item in items_of(expr)}
         self.told = {c.name for c in positions.components if c.first or c.rest}
-        self.told |= {item.component for item in self.items if item.kind not in ("last", "path") and item.noted is None}
+        self.told |= {item.component for item in self.items if item.kind != "last" and item.noted is None}
         self._later = [self._takable(p) for p in range(len(positions.components))]
 
     def _read(self, component: Component, exprs: tuple[Expr, ...], typed: bool = False) -> tuple[Expr, ...]:

@@ -118,7 +118,7 @@ def _known(lowered: Lowered, component: Component, items: Iterable[Item]) -> boo
     positions, groups = lowered.positions, lowered.reader.groups
     names = [each.name for each in positions.components]
     own = {p for p, name in enumerate(names) if name == component.name}
-    if any(item.now or item.noted is not None or item.kind == "path" for item in items):
+    if any(item.now or item.noted is not None for item in items):
         return False
     if any(positions.components[p] != component for p in own):
         return False

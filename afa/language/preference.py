@@ -1,26 +1,18 @@
 """Which way of a pattern is preferred: at each position the ways on, in the order in which a matcher with backtracking tries them.
 
 One more iteration before none (reluctant: the reverse), the left alternative before the right one. An iteration that takes nothing
-is the last one, unless more are demanded. Two ways of a pattern are compared where they part; so the choices of a match, from its
-first event to its end, say how it is preferred among those with one start.
+is the last one, unless more are demanded.
 
     (a b)+ c     positions a0 b1 c2     behind b1: a0, then c2
-
-A choice among m ways is written as bits: the i-th as i ones, and a zero behind them if it is not the last; among more than `ONES`
-as a number of one width. So no match's bits begin with those of another one, and as texts they are in the order of preference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
 
 END = -1
-ONES = 62
-"""Among how many ways a choice is written as ones."""
 
 
 class _Begin(NamedTuple):
@@ -43,8 +35,6 @@ class Preference:
     >>> rounds = Preference(Seq((Repeat(Seq((c("a"), c("b")), ())), c("c")), ()))
     >>> rounds.ways(-1), rounds.ways(1), rounds.ways(2)
     ([0], [0, 2], [-1])
-    >>> rounds.bits(1, 0), rounds.bits(1, 2), rounds.bits(2, END)
-    ('0', '1', '')
     """
 
     def __init__(self, pattern: Pattern) -> None:
@@ -80,23 +70,6 @@ class Preference:
                 case _:
                     todo.extend((to, empty) for to in reversed(code))
         return list(found)
-
-    def bits(self, position: int, to: int) -> str:
-        """Return a choice as bits; nothing where there is one way only."""
-        ways = self.ways(position)
-        i = ways.index(to)
-        if len(ways) > ONES:
-            return f"{i:0{(len(ways) - 1).bit_length()}b}"
-        return "1" * i + ("0" if i < len(ways) - 1 else "")
-
-    def chosen(self, position: int, bits: Iterator[str]) -> int:
-        """Return the choice that bits say, and take these."""
-        ways, i = self.ways(position), 0
-        if len(ways) > ONES:
-            return ways[int("".join(islice(bits, (len(ways) - 1).bit_length())), 2)]
-        while i < len(ways) - 1 and next(bits) == "1":
-            i += 1
-        return ways[i]
 
     def _emit(self, pattern: Pattern) -> None:
         code = self._code

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
-from afa.language.all_rows import AllRows, ChosenRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
-from afa.language.choosing import choices_of, choosing
-from afa.language.chosen_events import MatchRows
-from afa.language.chosen_members import ChosenMembers, TellsMembers, members_of
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
 from afa.language.path_conditions import Postponed
 from afa.language.pattern import Tree
-from afa.language.payload_classes import made as payload_class
 from afa.language.postponed import QueryPlan, served
-from afa.language.rows_asked import rows_alike, rows_of, shown_of
 from afa.language.scanned_query import scanned
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -36,8 +30,7 @@ from afa.operator.snapshot import belongs
 from afa.schema import Schema
 from punctuation.durations import in_units
 from speculation.around import Around
-from speculation.before_after import After, Before
-from speculation.choose import Choose
+from speculation.before_after import Before
 from speculation.cleanse import Cleanse
 from speculation.layers import Layer, build, parts_of, restore
 from speculation.look_back import LookBack
@@ -72,12 +65,10 @@ class Query(Pattern):
         The tree names what is not there, or asks for what no automaton does.
     """
 
-    __slots__ = ("_choose", "_lowered", "_rows", "_taken", "tree")
+    __slots__ = ("_lowered", "_taken", "tree")
 
     tree: Tree
-    _choose: dict[str, Any] | None
     _lowered: Lowered
-    _rows: tuple[MatchRows, Shown] | None
     _taken: frozenset[str]
 
     def __init__(self, tree: Tree) -> None:
@@ -88,12 +79,9 @@ class Query(Pattern):
         if not isinstance(tree, Tree):
             raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
         object.__setattr__(self, "tree", tree)
-        scans = tree.skip is not None
-        whole, choose = (tree, None) if tree.skip is None or scans else choosing(tree)
-        object.__setattr__(self, "_choose", choose)
-        object.__setattr__(self, "_lowered", scanned(tree, taken) if scans else Lowered(whole, taken))
-        rows = None if tree.rows is None or scans else (rows_of(tree, choose), shown_of(tree, self._lowered))
-        object.__setattr__(self, "_rows", rows)
+        if tree.rows is not None and tree.skip is None:
+            raise AfaError("expected a query that chooses (AFTER MATCH SKIP) where each row of a match is shown but got skip=None")
+        object.__setattr__(self, "_lowered", Lowered(tree, taken) if tree.skip is None else scanned(tree, taken))
         object.__setattr__(self, "_taken", taken)
 
     @property
@@ -145,28 +133,14 @@ class Query(Pattern):
         return self._lowered.back
 
     @property
-    def choosing(self) -> Mapping[str, Any] | None:
-        """The options of the `Choose` behind the operator, but ``shown``; None: all matches leave."""
-        return self._choose
-
-    @property
     def held(self) -> dict[str, str]:
         """For each state of the automaton a digest of what a match holds there; where two queries hold the same, matches go on."""
         return digests(self._lowered)
 
     @property
     def shown(self) -> Schema:
-        """What a match shows: the names and types of RETURN."""
-        if self._rows is not None:
-            return self._rows[1].values.schema
-        if self._choose is None:
-            return self.automaton.match_schema
-        hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
-        schema = self.automaton.match_schema
-        fields = schema.fields[: len(schema.fields) - hidden]
-        times = tuple(field.name for field in fields if field.name in schema.times)
-        made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields), times)
-        return Schema.of(made, "match")
+        """What a match shows, or each row of it: the names and types of RETURN."""
+        return self.automaton.match_schema
 
     @takes_options()
     def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | Around:
@@ -212,31 +186,18 @@ class Query(Pattern):
         said = Options(**options).said
         check(said | dict.fromkeys(self.traits, True))
         automaton = self._served(postpone, said).automaton
-        chosen = self._choose is not None and self._rows is None
-        told = {name: said.pop(name, None) for name in ("members", "tell")} if chosen else {}
-        if self._rows is not None or any(told.values()):
-            said["lineage"] = True
         said |= {"window": self.window, "order_by": self.tree.order, "tick": self._own_tick(said.get("tick"))}
         sigma = said.pop("speculation", None)
-        made: Keyed | Operator | Around = build(Operator(automaton, key=key, **said), self.stages(**told, speculation=sigma))
+        made: Keyed | Operator | Around = build(Operator(automaton, key=key, **said), self.stages(sigma))
         return made
 
-    def stages(self, members: Any = None, tell: Any = None, speculation: Any = None) -> list[Layer]:
+    def stages(self, speculation: Any = None) -> list[Layer]:
         """Return the stages around an operator of these options, from the operator outwards."""
-        found, back, rows = [], self._lowered.back, self._rows
+        found, back = [], self._lowered.back
         if back is not None:
             found.append(Layer("LastBefore", LookBack, lambda _: back.stage()))
         if speculation is not None:
             found.append(Layer("Cleanse", Before, lambda _: Cleanse(speculation)))
-        if self._choose is None:
-            return found
-        told, shown = members is not None or tell is not None, self.shown.cls
-        found.append(Layer("Choose", After, lambda _: self._chooses(None if told or rows else shown)))
-        if rows is not None:
-            found.append(Layer("AllRows", AllRows, lambda op: ChosenRows(rows[1], rows[0], op.stage, op._core)))
-        elif told:
-            of = shown, members, tell, rows_of(self.tree, self._choose)
-            found.append(Layer("ChosenMembers", TellsMembers, lambda op: ChosenMembers(*of, op.stage, op._core)))
         return found
 
     def _own_tick(self, said: str | None) -> str | None:
@@ -244,12 +205,6 @@ class Query(Pattern):
         if None not in (tick, own) and tick != own:
             raise AfaError(f"expected the query's own tick={own!r} but got tick={said!r}")
         return own if tick is None else tick
-
-    def _chooses(self, shown: type | None) -> Choose:
-        """Make the stage that chooses."""
-        made = Choose(**self._choose or {}, shown=shown)
-        made.choices_of = choices_of(self.tree.pattern)
-        return made
 
     def restore(
         self, blob: bytes, *, arcs: Iterable[Arc] = (), stages: Iterable[Any] = (), **options: Unpack[OperatorOptions]
@@ -279,13 +234,6 @@ class Query(Pattern):
             )
         check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))
-        asked: dict[str, Any] = {
-            name: said.pop(name) for name in ("members", "tell", "lineage") if name in said and self._choose is not None
-        }
-        told = dict(zip(("members", "tell"), members_of(parts_of(blob)[0])))
-        for name, saved in told.items():
-            if asked.get(name, saved) != saved and not (asked[name] is True and saved == "*"):
-                raise SnapshotError(f"expected {name}={saved!r}, with which the operator was saved, but got {name}={asked[name]!r}")
         sigma = said.pop("speculation", None)
 
         def alone(part: bytes) -> Keyed | Operator:
@@ -294,12 +242,12 @@ class Query(Pattern):
             made: Keyed | Operator = Operator.restore(automaton, part, arcs=arcs, **said, key=key)
             return made
 
-        found: Keyed | Operator | Around = restore(blob, alone, self.stages(**told), stages, sigma)
+        found: Keyed | Operator | Around = restore(blob, alone, self.stages(), stages, sigma)
         return found
 
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:
         """Returns the parts of an operator, with or without conditions that wait."""
-        return served(self._lowered, False if self._rows is not None and postpone is None else postpone, options)
+        return served(self._lowered, postpone, options)
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
@@ -339,12 +287,6 @@ class Query(Pattern):
                 "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES), for an operator that "
                 "runs, but got another one: make a new operator of it, and feed it what the window still holds"
             )
-        if (self.tree.skip, self._choose) != (other.tree.skip, other._choose):
-            raise AfaError(
-                f"expected a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {self._choose}, but got {other._choose}"
-            )
-        if (self._rows, other._rows) != (None, None) and rows_alike(self.tree) != rows_alike(other.tree):
-            raise AfaError("expected a query whose rows show the same of the same pattern (ALL ROWS PER MATCH) but got another one")
         now, then, led = self._served(postpone, {}), other, other._served(postpone, {})
         if now.waiting != led.waiting:
             raise AfaError(

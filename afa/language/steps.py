@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, If, IsNone
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone
 from afa.language.items import Item, ItemReader, replaced
 from afa.language.later import HIGHEST
 from afa.language.match_states import WAITS, MatchState, Predicates
-from afa.language.pattern import Pattern
 from afa.language.positions import Successor
-from afa.language.preference import END, Preference
 from afa.language.presence import implied
 from afa.language.three_values import both, either, no, present, true, value
 
 Counts = dict[str, int]
-CHOICES = 62
-"""How many bits of choices an int holds behind the first 1."""
 
 
 class StateStep(NamedTuple):
@@ -34,8 +30,8 @@ class StateStep(NamedTuple):
 class StateGraph:
     """All states and steps of a pattern; the start state is first, a complete match waits for its window's end in ``wait``."""
 
-    def __init__(self, conditions: Predicates, reader: ItemReader, pattern: Pattern, everywhere: bool = False) -> None:
-        self.conditions, self.reader, self._preference = conditions, reader, Preference(pattern)
+    def __init__(self, conditions: Predicates, reader: ItemReader, everywhere: bool = False) -> None:
+        self.conditions, self.reader = conditions, reader
         self.names = [component.name for component in conditions.positions.components]
         self._everywhere = everywhere  # whether a match may end at any place
         self.states = conditions.states(-1, frozenset())
@@ -110,26 +106,9 @@ class StateGraph:
 
     def after(self, step: StateStep, item: Item) -> Expr:
         """Return the value of an item when the event of a step is taken, over items as they are before."""
-        if item.kind == "path":
-            return self._path_after(step, item)
         if item.noted is not None:
             return Const(None) if step.src.position < 0 else item
         return self.reader.after(item, self.names[step.to], item.component in step.src.seen)
-
-    def _path_after(self, step: StateStep, path: Item) -> Expr:
-        """Return the choices with those of a step; 0 where an int does not hold them any more."""
-        bits = self._preference.bits(step.src.position, step.to)
-        if step.dst is None:
-            bits += self._preference.bits(step.to, END)
-        if len(bits) > CHOICES:
-            return Const(0)
-        if step.src.position < 0:
-            return Const(int("1" + bits, 2))
-        if not bits:
-            return path
-        more = Binary("+", Binary("*", path, Const(1 << len(bits))), Const(int(bits, 2)))
-        fits = And((Compare(">", path, Const(0)), Compare("<", path, Const(1 << CHOICES + 1 - len(bits)))))
-        return If(fits, more, Const(0))
 
     def value_after(self, step: StateStep, expr: Expr) -> Expr:
         """Return an expression over items as they are when the event of a step is taken."""

@@ -57,11 +57,3 @@ class Final(Expr):
     """A value as it is at the end of the match, where others are as of the row at hand. In what rows of a match show only."""
 
     x: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Choices(Expr):
-    """The choices that the pattern made for the match, as bits (`afa.language.preference`) behind a first 1. In RETURN only.
-
-    0: there were more than an int holds.
-    """

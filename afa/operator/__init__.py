@@ -9,7 +9,7 @@ single         an event as a call of its own, alone or beside a stage
 event_input    events: in form, RE given, or LE + window, late or not; promises: what a punctuation brings
 arc_input      arcs as the second input; named_swap: one in the place of another
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
-told_anew      output that follows from paths, read around each call; which events a call has touched, for a stage that reads them
+told_anew      output that follows from paths, read around each call
                announced: matches with members, told again when their events change, and which output an operator tells;
                members, member_columns: what is told of them, in changes and in tables; collapsed_output: records of all paths;
                postponed_output: matches of which a path satisfies a condition

@@ -43,7 +43,7 @@ from afa.operator.named_events import NamedEvents
 from afa.operator.options import Options, traits_of
 from afa.operator.promises import advance, promise
 from afa.operator.rows import in_form
-from afa.operator.told_anew import PathOutput, TouchedEvents
+from afa.operator.told_anew import PathOutput
 from afa.operator.twins import Twins
 from afa.rewrite.reduction import check_rewritten
 from afa.schema import Schema, taker
@@ -117,9 +117,9 @@ class Core(Twins, Member):
         self.named = None if options.id is None else NamedEvents(automaton, options.id, self.journal)
         self.told: PathOutput | None = told_by(automaton, schema, self.sequence, options)
         self.members: Members | None = None if self.told is None else self.told.members  # what comes with each match
-        self.watchers: Sequence[PathOutput | TouchedEvents] = (self.told,) if self.told is not None and self.told.again else ()
+        self.watcher = self.told if self.told is not None and self.told.again else None  # of what each call touches
         self.shown = (self.told and self.told.shown) or automaton.match_schema  # what leaves; a stage may show less
-        self.alone = self.engine.alone and self.named is None and not self.watchers
+        self.alone = self.engine.alone and self.named is None and self.watcher is None
         self.calls = Calls(self)
         self.budget: Budget | None = None
         if bounded:
@@ -133,12 +133,6 @@ class Core(Twins, Member):
         self.engine.bound(budget)
 
     # -- beside stages -----------------------------------------------------------------------------------------------------
-
-    def watch(self, touched: TouchedEvents, whole: bool) -> None:
-        """Let a stage know which events are touched; ``whole``: nothing is dropped any more, as it may ask for all."""
-        assert self.kept is not None
-        self.watchers, self.alone, self.kept.whole = (*self.watchers, touched), False, whole
-        self.members = touched.members if self.told is None else self.members
 
     def by_rows(self, net: bool) -> bool:
         """Return whether tables go row by row, as each row, or each match that stays, is told of on its own."""
@@ -242,8 +236,8 @@ class Core(Twins, Member):
             if kind is not tuple and kind is not list:
                 if batch:
                     self._flush(batch)
-                for watcher in self.watchers:
-                    watcher.touch_rows(self, step)
+                if self.watcher is not None:
+                    self.watcher.touch_rows(self, step)
                 self.take_columns(step)
                 continue
             for port, item, key in (step,) if kind is tuple else step:
@@ -365,9 +359,8 @@ class Core(Twins, Member):
 
     def swap_arcs(self, table: ArcTable, le: int, re: int) -> None:
         """Let the engine put another table of arcs in force, which differs in ``[le, re)``."""
-        if le < self.progress.now:
-            for watcher in self.watchers:
-                watcher.touch_all(self, le)
+        if self.watcher is not None and le < self.progress.now:
+            self.watcher.touch_all(self, le)
         self.engine.swap(table, le, re)
 
     # -- output ------------------------------------------------------------------------------------------------------------

@@ -37,8 +37,8 @@ def checked_event(core: Any, change: Change, key: Hashable) -> Change | None:
             core.progress.span = max(core.progress.span, found.re - le)
         core.progress.see(le)
         core.changes += abs(found.diff)
-        for watcher in core.watchers:
-            watcher.touch(core, key, le)
+        if core.watcher is not None:
+            core.watcher.touch(core, key, le)
     return found
 
 

@@ -29,12 +29,11 @@ FEW = 64
 class KeptLineage:
     """When an operator that keeps what lineages need lets go of it."""
 
-    __slots__ = ("_call", "look_at", "whole")
+    __slots__ = ("_call", "look_at")
 
     def __init__(self) -> None:
         self._call: int | None = None  # in which state was let go last
         self.look_at = 0  # after so many changes it is looked again where what may go on began
-        self.whole = False  # a stage may ask for all, so that nothing is ever let go
 
     def saved(self, core: Any) -> list[Any]:
         """Return as plain data where state may be let go."""
@@ -50,7 +49,7 @@ class KeptLineage:
 
     def let_go(self, core: Any) -> None:
         """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
-        if self._call != core.journal.serial and not self.whole:
+        if self._call != core.journal.serial:
             self._call = core.journal.serial
             if core.progress.answers < core.progress.final and core.progress.let_go(self._begun(core)):
                 core.clean()

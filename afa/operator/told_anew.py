@@ -116,34 +116,6 @@ class ToldAnew(PathOutput):
         return Logged.of(found, self.shown)
 
 
-class TouchedEvents:
-    """The events that a part of a call has touched, for a stage (`Core.watch`): ``events`` came one by one, by key and LE.
-
-    ``since`` is the smallest LE of those that came as columns, whichever keys they have. ``members``: what the stage tells of the
-    events behind a match, in place of the operator; ``tells``: whether it tells anything of them.
-    """
-
-    __slots__ = ("events", "members", "since", "tells")
-
-    def __init__(self) -> None:
-        self.members: Members | None = None
-        self.tells = False
-        self.clear()
-
-    def clear(self) -> None:
-        self.events: dict[tuple[Hashable, int], None] = {}
-        self.since = FOREVER
-
-    def touch(self, core: Any, key: Hashable, le: int) -> None:
-        self.events[key, le] = None
-
-    def touch_rows(self, core: Any, rows: Any) -> None:
-        self.since = min(self.since, _least(rows))
-
-    def touch_all(self, core: Any, le: int) -> None:
-        """Do nothing: a change of an arc touches no event."""
-
-
 def _least(rows: Any) -> int:
     """Return the smallest LE that rows in an engine's own form may touch."""
     return BEGINNING if rows.kind is not None else int(rows.le.min()) if len(rows.le) else FOREVER

@@ -88,7 +88,6 @@ class Bucket:
         if image is None and not blobs:
             self._held, self._refused = WaitingRows(job.schema, job.speculation), RefusedRows(job.schema)
             options = Options(window=job.window, order_by=job.order_by, late=late, longest=job.longest, members=job.members)
-            options = options.but(lineage=job.asked.rows is not None)
             self._core = Core(job.automaton, options, keyed=True, faults=self._faults)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)
@@ -228,7 +227,7 @@ class Bucket:
 
     def _carry_out(self, waited: Any, promised: int, step: LogStep | None, rows: Any) -> pa.Table:
         """Take rows that have waited, the promise, arcs and rows, within a call; what changes."""
-        core, stages, final, late = self._core, self._stages, self._core.progress.final, len(self._core.late.waiting)
+        core, stages, late = self._core, self._stages, len(self._core.late.waiting)
         is_new = promised > max(BEGINNING, core.progress.events)
         stages.take(waited, promised if is_new else None)
         self._vain += core.late.waiting[late:]  # no row that has waited is late
@@ -236,7 +235,7 @@ class Bucket:
             core.arcs.replace(core, self._logged.ledger.table(core.reads_from), step.gone, step.come)
         stages.redefine(*self._redefined)
         stages.take(rows)
-        return assemble(stages.logged(final, self._faults), self._like, core)
+        return assemble(core.logged(), self._like, core)
 
     # -- rows that can't be taken ----------------------------------------------------------------------------------------------
 
@@ -363,7 +362,7 @@ class Bucket:
             "keys": self._many if sizes is None else sizes.keys,
             "partial_matches": None if sizes is None else sizes.partial_matches,
             "ties": None if sizes is None else sizes.ties,
-            "candidates": None if sizes is None else self._stages.matches,
+            "candidates": None if sizes is None else sizes.matches if self._job.asked.chooses else 0,
             **({} if sizes is None else {f"{STATE}{state}": n for state, n in engine.by_state().items()}),
             "held": len(self._held.rows),
             "memory_bytes": self._bytes,

@@ -98,11 +98,8 @@ def _of_query(query: Any, options: Options) -> PatternOptions:
 
 def _asked(query: Any) -> PatternStages:
     """Return what a query asks for beside an operator."""
-    back, choose = query.looking_back, query.choosing
-    shown = None if choose is None else query.shown.cls
-    rows = None if query.tree.rows is None or choose is None else query.tree
-    choice = query.automaton.choice and query.automaton.choice.said
-    return PatternStages(back and query.tree.event, back and back.options, choose, shown, query.held, rows, choice=choice)
+    back, choice = query.looking_back, query.automaton.choice
+    return PatternStages(back and query.tree.event, back and back.options, query.held, choice=choice and choice.said)
 
 
 def check_call(said: PatternOptions, events: DataFrame, time: str, arcs: DataFrame | None, end: str) -> None:

@@ -3,7 +3,7 @@
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
      "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0,
      "situations": {"definitions": [["slow", 60000000, null]], ..}, "conditions": {"slow": "p99 > 0.5"},
-     "before": null, "choose": {"window": 60000000, "start": ["choose1"], "end": ["choose2"], ..}, "held": {"start": "7c1..", ..}}
+     "before": null, "choose": ["past last row", [], 60000000, ..], "held": {"start": "7c1..", ..}}
 
 An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
 
@@ -42,7 +42,6 @@ FIXED = {
     "before": "negation at the start (with what it looks back by)",
     "situations": "situations (readings, durations, within, aggregates, order_by=)",
     "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
-    "rows": "rows of matches (ALL ROWS PER MATCH)",
     "start": "start",
     "final": "final",
     "event": "event",
