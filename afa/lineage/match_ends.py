@@ -205,7 +205,12 @@ class _Here:
         self._promised = max(held.progress.floor, held.progress.some)
 
     def not_in_force(self, match: Change) -> ChangeError:
-        """Return the error for a match that is not there."""
+        """Return the error for a match that is not there. Of a scan a watermark makes some final before the output's says so."""
+        if self._held.automaton.choice is not None and self._le < self._promised:
+            return ChangeError(
+                f"expected a match in force with le >= {self._promised} (promised) but got {_words(match)}: it is not held, be it "
+                f"final, and forgotten, or none that was chosen"
+            )
         return ChangeError(f"expected a match in force but got {_words(match)}; {_near(self._held, self._transitions, match)}")
 
     def derivation(self, found: Sequence[End]) -> Derivation:

@@ -66,7 +66,8 @@ def check(side: Side) -> Seen:
     seen, order = Seen(steps=1), side.query.tree.order
     for (key, values, le, re), (paths, first) in behind(side).items():
         match = Change(side.query.shown.cls(*values), le, re, 1, key)
-        if min(le, first) < side.promised and side.waits:  # what it needs itself is held longer, and may answer
+        longer = side.waits or side.query.tree.skip is not None  # what these need themselves is held longer, and may answer
+        if min(le, first) < side.promised and longer:
             check_if_told(side.operator.lineage, match, paths, order)
         elif min(le, first) < side.promised:
             assert "promise" in refusal(side.operator.lineage, match, AfaError)
