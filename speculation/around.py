@@ -200,8 +200,6 @@ class Around(Twins, Matching):
         wanted("no rows that wait there", part.rows is None or columns is not None, part.name)
         schema = core.shown if cls.place == "after" else core.taken
         stage = STAGES[part.name].of(part.numbers, part.waiting, taker(schema), rows)
-        if like is not None:
-            stage.go_on_as(like)
         found._hold(stage)
         found._check_keys()
         if cls.place == "before":

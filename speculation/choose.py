@@ -7,28 +7,25 @@ before it can change any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from afa.change import Change
-from afa.errors import AfaError, BudgetError, ChangeError, SnapshotError
+from afa.errors import AfaError, ChangeError
 from afa.model.copies import as_plain, as_total
 from afa.operator.contract import OperatorLike
-from afa.operator.plain_data import reading
 from afa.operator.tables import CallOutput
-from afa.schema import Schema, as_ticks, taker
-from afa.state.sound import wanted
+from afa.schema import as_ticks
 from punctuation.durations import Duration
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_time
-from speculation import stage_state as saved
+from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
 from speculation.chain import Point
 from speculation.choose_plain import PlainWay
 from speculation.choose_rows import RowWay
-from speculation.stage import Output, Stage, checked
+from speculation.stage import Output, Stage
 
 SKIPS = ("past last row", "to next row")
 
@@ -72,8 +69,7 @@ class Choose(Stage):
         Fields that say where it ends, behind its LE.
     prefer : sequence of str
         Fields that say which of the matches with one start is preferred: the smaller value; with ``-`` before the name the larger
-        one, with ``:`` choices as the bits of an int behind its first one. Behind them the later end is preferred, then the smaller
-        payload, field by field.
+        one. Behind them the later end is preferred, then the smaller payload, field by field.
     to : sequence of str
         Fields that say where the next match may begin, in place of ``skip``. None in them: as "to next row".
     shown : NamedTuple class, optional
@@ -137,15 +133,14 @@ class Choose(Stage):
                 raise AfaError(f"expected {name}= of as many fields as start=, {size} with RE - window or LE, but got {found}")
         self.skip, self.by, self.window, self.shown = skip, by, window, shown
         self.opens, self.closes, self.prefer, self.to = tuple(start), tuple(end), tuple(prefer), tuple(to)
-        names = [*self.opens, *self.closes, *(name.lstrip("-:") for name in self.prefer), *self.to]
+        names = [*self.opens, *self.closes, *(name.removeprefix("-") for name in self.prefer), *self.to]
         ends = list(accumulate([len(self.opens), len(self.closes), len(self.prefer), len(self.to)], initial=0))
         self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
-        self.preferred = [(prefers.start + i, name[:1]) for i, name in enumerate(self.prefer)]
+        self.preferred = [(prefers.start + i, name.startswith("-")) for i, name in enumerate(self.prefer)]
         self._read = _reader(names)
         self._way = PlainWay(self)
         self._drawn = 0
         self._promised = BEGINNING
-        self.choices_of = "a group in it repeats, or a variable stands at several places"  # words, of whoever makes the stage
 
     def after(self, operator: OperatorLike) -> After:
         """Put this stage at the output of an operator."""
@@ -217,21 +212,9 @@ class Choose(Stage):
     def values(self, match: Change) -> tuple[Any, ...]:
         """Return the fields of a match that choosing reads; refuse one that lacks some of them."""
         try:
-            values = self._read(match.payload)
+            return self._read(match.payload)
         except AttributeError as error:
             raise ChangeError(f"expected a match with the fields that Choose names but got {match.payload!r}: {error}") from None
-        if any(how == ":" and not values[i] for i, how in self.preferred):
-            raise self.too_many(match.key, match.le)
-        return values
-
-    def too_many(self, key: Any, le: int | None) -> BudgetError:
-        """Return the error for a match whose choices do not fit into its bits."""
-        whose = "" if key is None else f" of key {key!r}"
-        return BudgetError(
-            f"expected a match of at most 62 choices of its pattern but got one of more, which ends at le={le}{whose}: "
-            f"{self.choices_of}. Write one variable in place of a group, or a variable less in it, or a shorter window; long runs "
-            f"are told by a Derive"
-        )
 
     def start(self, match: Change, values: tuple[Any, ...]) -> Point:
         """Return where a match starts."""
@@ -268,9 +251,9 @@ class Choose(Stage):
         said = [self.skip, self.by, self.window, *(list(names) for names in (self.opens, self.closes, self.prefer, self.to)), shown]
         return [*said, as_plain(self._drawn), self._promised]
 
-    def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
-        """Return the matches that are held; ``keys``: of these only."""
-        found: list[Change] = self._way.matches(keys)
+    def waiting(self) -> list[Change]:
+        """Return the matches that are held."""
+        found: list[Change] = self._way.matches()
         return found
 
     def chosen(self, match: Change) -> list[Any]:
@@ -278,54 +261,6 @@ class Choose(Stage):
         payload, le, re, _, key = match
         size = len(payload)
         return [m.payload for m in self._way.chosen(key) if (m.le, m.re) == (le, re) and tuple(m.payload[:size]) == tuple(payload)]
-
-    def of_key(self, key: Hashable) -> list[Change]:
-        """Return the chosen matches of a key, with all that they hold."""
-        found: list[Change] = self._way.chosen(key)
-        return found
-
-    @property
-    def apart(self) -> bool:
-        """Whether each chosen match of a key begins behind the end of the one before."""
-        return self.skip == SKIPS[0] and not self.to
-
-    @property
-    def promised(self) -> int:
-        """The last promise for chosen matches: what starts before it is final."""
-        return self._promised
-
-    @property
-    def keys(self) -> Collection[Hashable]:
-        """The keys of which anything is held."""
-        return self._way.keys  # type: ignore[no-any-return]
-
-    def part(self, keys: Iterable[Hashable] | None = None) -> Any:
-        """Return the matches that are held as plain data; ``keys``: of these only."""
-        return self._way.part(keys)
-
-    def clean(self) -> None:
-        """Forget all that is final: of many keys not each promise does."""
-        self._calls.call(self._way.look)
-
-    def load(self, numbers: list[Any], part: Any, schema: Schema, without: Collection[Hashable] = ()) -> None:
-        """Take what a stage with the same parameters has saved, by `numbers` and `part`, of keys that this one does not hold.
-
-        ``schema`` is that of the matches; the keys in ``without`` are left out. Raises `SnapshotError` on anything else.
-        """
-        with reading("the numbers of a Choose"):
-            *said, drawn, promised = numbers
-            wanted(f"the parameters {self.numbers()[:-2]} of a Choose", said == self.numbers()[:-2], said)
-            if self._way.columns:
-                rows = saved.rows(part, schema)
-                self._way.load_rows(rows.at([i for i, key in enumerate(rows.keys) if key not in without]) if without else rows)
-            else:
-                for change in saved.changes(part, taker(schema)):
-                    if change.key not in without:
-                        self.take(checked(change), [])
-                self._check_waiting()
-            self._drawn, self._promised = as_total(drawn), as_time(promised, "promised")
-        self._journal.commit()
-        self._way.worked()
 
     @classmethod
     def _made(cls, numbers: list[Any]) -> Choose:
@@ -335,16 +270,6 @@ class Choose(Stage):
         stage = cls(skip, by=by, window=window, start=start, end=end, prefer=prefer, to=to, shown=kind)
         stage._drawn, stage._promised = as_total(drawn), as_ticks(promised, "promised")
         return stage
-
-    def go_on_as(self, like: Any) -> None:
-        """Take over what a message says of the pattern from a stage with the same parameters, or refuse one with others."""
-        wanted, found = like.numbers()[:-2], self.numbers()[:-2]
-        if found != wanted:
-            raise SnapshotError(
-                f"expected a snapshot of a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {wanted}, but got one of "
-                f"{type(self).__name__} by {found}"
-            )
-        self.choices_of = like.choices_of
 
     def _wait(self, change: Change) -> None:
         self.take(change, [])

@@ -5,7 +5,7 @@ The other one, with the same answers, holds rows of words: `speculation.choose_r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from functools import cmp_to_key
 from typing import Any
 
@@ -15,7 +15,6 @@ from punctuation.deadlines import Deadlines
 from punctuation.time import BEGINNING, FOREVER
 from speculation.chain import ChosenMatch, Group, MatchChain, Point
 from speculation.stage import Output
-from speculation.stage_state import columns_of
 
 
 class PlainWay:
@@ -35,24 +34,14 @@ class PlainWay:
         chains = self.chains.values()
         return sum(len(group) for chain in chains for group in chain.groups.values()), sum(len(chain.chosen) for chain in chains)
 
-    def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
-        """Return all matches that are held, or those of some keys."""
-        chains = self.chains.values() if keys is None else [self.chains[key] for key in keys if key in self.chains]
-        return [match for chain in chains for group in chain.groups.values() for match in group]
+    def matches(self) -> list[Change]:
+        """Return all matches that are held."""
+        return [match for chain in self.chains.values() for group in chain.groups.values() for match in group]
 
     def chosen(self, key: Hashable) -> list[Change]:
         """Return the matches of a key that are chosen, with all that they hold."""
         chain = self.chains.get(key)
         return [] if chain is None else [link.match for link in chain.chosen.values()]
-
-    def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
-        """Return all matches that are held, or those of some keys, as plain data."""
-        return columns_of(self.matches(keys))
-
-    @property
-    def keys(self) -> Collection[Hashable]:
-        """The keys of which anything is held."""
-        return self.chains.keys()
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
@@ -182,7 +171,7 @@ class PlainWay:
         """Return what the matches of one group are ordered by: the first one is preferred."""
         stage = self._stage
         values = stage.values(match)
-        prefer = [_preferred(values[i], how) for i, how in stage.preferred]
+        prefer = [_preferred(values[i], down) for i, down in stage.preferred]
         last = stage.start(match, values) if stage.by == "end" else stage.close(match, values)
         first = [_down(last), *prefer] if stage.by == "end" else [*prefer, _down(last)]
         return (*first, *_tie(match))
@@ -194,13 +183,11 @@ class PlainWay:
         return payload, match.le, match.re, match.key
 
 
-def _preferred(value: Any, how: str) -> tuple[Any, ...]:
+def _preferred(value: Any, down: bool) -> tuple[Any, ...]:
     """Return what a field says of the preference; smaller is preferred, NaN behind all numbers, None last."""
     if value is None:
         return (2,)
-    if how == ":":
-        return (0, f"{value:b}"[1:])
-    return (1,) if value != value else (0, _down(value) if how == "-" else value)
+    return (1,) if value != value else (0, _down(value) if down else value)
 
 
 def _tie(match: Change) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ The same answers as the plain way (`speculation.choose_plain`), at about the ope
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ class RowWay(RowHeld):
         fields = schema.fields if stage.shown is None else schema.fields[: len(stage.shown._fields)]
         self._make: Any = schema.cls if stage.shown is None else stage.shown
         self._shows = len(fields)
-        self._choices = [self._words.places[name[1:]] for name in stage.prefer if name.startswith(":")]
         self._counted = bool(stage.opens)  # else no two chosen matches of a key show the same
         self._leaving: dict[bytes, int] = {}  # how many chosen matches stand for one that is shown
         self._memory = RowMemory(self._words.width, self._spec())
@@ -41,12 +40,10 @@ class RowWay(RowHeld):
     def fits(stage: Any, schema: Schema) -> bool:
         """Return whether matches can be held so: fields are scalars, those of one point of one type, and of a start never None."""
         fields = {field.name: field for field in schema.fields}
-        named = [*stage.opens, *stage.closes, *(name.lstrip("-:") for name in stage.prefer), *stage.to]
+        named = [*stage.opens, *stage.closes, *(name.removeprefix("-") for name in stage.prefer), *stage.to]
         if not schema.scalar or not all(name in fields for name in named):
             return False
         if 2 * (len(fields) + len(stage.prefer)) + len(stage.opens) + len(stage.closes) + 3 > k.PAIRS:  # words that order rows
-            return False
-        if any(fields[name[1:]].type is not int for name in stage.prefer if name.startswith(":")):
             return False
         if any(fields[name].optional for name in (*stage.opens, *stage.closes)):  # None is refused there, beside another value
             return False
@@ -91,9 +88,8 @@ class RowWay(RowHeld):
         return spec
 
     def _preferred(self, name: str) -> list[tuple[int, int]]:
-        place = self._words.places[name.lstrip("-:")]
-        kind = k.BITS if name[:1] == ":" else _down(place.kind) if name[:1] == "-" else _up(place.kind)
-        return _both(place, kind)
+        place = self._words.places[name.removeprefix("-")]
+        return _both(place, _down(place.kind) if name.startswith("-") else _up(place.kind))
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
@@ -139,13 +135,6 @@ class RowWay(RowHeld):
         if stage.window is not None:
             rows[:, k.RowPool.start] = np.maximum(rows[:, k.RowPool.start], BEGINNING + stage.window) - stage.window
         self._words.fill(rows, came.fields)
-        for value, missing, _ in self._choices:
-            wrong = rows[:, value] <= 0
-            if missing is not None:
-                wrong = wrong | (rows[:, missing] > 0)
-            if wrong.any():
-                (row,) = rows[wrong][:1]
-                raise stage.too_many(self._keys.all[int(row[k.RowPool.key])], int(row[k.RowPool.le]))
         row = self._put(rows)
         if row is not None:
             (payload,) = self._words.records(row)
@@ -224,18 +213,9 @@ class RowWay(RowHeld):
         _, marked = self._memory.held()
         return len(marked), int(marked.sum())
 
-    def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
-        """Return the matches that are held, or those of some keys, as plain data (`speculation.stage_state`)."""
-        found = self._rows(keys)
-        return self._plain(found, np.ones(len(found), np.int64))
-
-    def _rows(self, keys: Iterable[Hashable] | None) -> Any:
-        if keys is None:
-            self._settle_all()
-        return self._memory.r[self._memory.held(None if keys is None else self._keys.known_of(keys))[0]]
-
-    def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
-        rows = self._rows(keys)
+    def matches(self) -> list[Change]:
+        self._settle_all()
+        rows = self._memory.r[self._memory.held()[0]]
         return self._listed(rows, np.ones(len(rows), np.int64))
 
     def chosen(self, key: Hashable) -> list[Change]:
@@ -246,15 +226,10 @@ class RowWay(RowHeld):
     def load(self, matches: Sequence[Change]) -> None:
         """Take the matches of another way, whose output has left already."""
         if matches:
-            self.load_rows(_logged(matches))
-
-    def load_rows(self, rows: Logged) -> None:
-        """Take matches as columns, whose output has left already."""
-        drawn = self._stage._drawn
-        if len(rows.le):
-            self._take(rows)
+            drawn = self._stage._drawn
+            self._take(_logged(matches))
             self._difference()
-        self._stage._drawn = drawn
+            self._stage._drawn = drawn
         self._stage._journal.commit()
         self._memory.commit()
 

@@ -129,9 +129,6 @@ class Stage(Member):
         """Return the changes that leave at the end of a call."""
         return ()
 
-    def go_on_as(self, like: Any) -> None:
-        """Take over what a snapshot does not say from a stage with the same parameters, or refuse one with others."""
-
     def follow(self, core: Any) -> None:
         """Take note of the operator at whose output the stage stands, with nothing between them."""
 

@@ -105,9 +105,8 @@ class RowSpec(Record, of="m"):
     order = Record.words("pairs: column, kind")
 
 
-UP, DOWN, DOWN_FLOAT, TEXT, TEXT_DOWN, BITS = 0, 1, 2, 3, 4, 5
+UP, DOWN, DOWN_FLOAT, TEXT, TEXT_DOWN = 0, 1, 2, 3, 4
 PAST, NEXT, TO = 0, 1, 2
-TOP_BIT = 1 << 62
 
 NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1

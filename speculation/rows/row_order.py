@@ -1,4 +1,4 @@
-"""Compare rows of words, and sort them: UP and DOWN by number, texts by their ranks, choices by their bits."""
+"""Compare rows of words, and sort them: UP and DOWN by number, texts by their ranks."""
 
 from __future__ import annotations
 
@@ -17,29 +17,12 @@ def signed(m: RowControl, x: int, y: int, kind: int) -> int:
         if x == NAN_WORD:
             return 1
         return 1 if x < y and y != NAN_WORD else -1
-    if kind == BITS:
-        return by_bits(x, y)
     if m.ranked == 0:
         m.unranked = 1
         return -1 if x < y else 1
     at = m.text_ranks
     found = -1 if m[at + x] < m[at + y] else 1
     return found if kind == TEXT else -found
-
-
-@kernel
-def by_bits(x: int, y: int) -> int:
-    """Compare the bits behind the first one, as texts of 0 and 1. *Requires* numbers above 0."""
-    short_x, short_y = 0, 0
-    while x < TOP_BIT:
-        x = x << 1
-        short_x += 1
-    while y < TOP_BIT:
-        y = y << 1
-        short_y += 1
-    if x != y:
-        return -1 if x < y else 1
-    return -1 if short_x > short_y else 1
 
 
 @kernel
