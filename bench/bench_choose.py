@@ -70,7 +70,10 @@ def measure(o: Options) -> list[Row]:
         for late in (0.0, 0.1):
             fed = batched(trades(o.size(size, least=1500), late), BATCH)
             for skip in o.some(list(SKIPS)):
-                makes = {"chosen": partial(choosing, query_of(), skip, o.engine), "all": partial(query_of().operator, engine=o.engine)}
+                makes = {
+                    "chosen": partial(choosing, query_of(), skip, o.engine),
+                    "all": partial(query_of().operator, engine=o.engine),
+                }
                 columns = interleaved({way: partial(run, make, fed) for way, make in makes.items()}, o.rounds, agree=False)
                 rows.append(
                     {"query": name, "late, %": round(100 * late), "skip": skip, **beside(columns["chosen"], columns["all"])}
