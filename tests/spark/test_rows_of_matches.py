@@ -19,7 +19,6 @@ from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.moved import joined
 from punctuation.time import BEGINNING
-from speculation.choose_rows import RowWay
 from tests.language import row_worlds
 from tests.language.oracle import Event
 from tests.spark.streams import micros
@@ -44,8 +43,6 @@ def asking(choose: Choices) -> Query:
 @pytest.mark.parametrize("number", [*range(20), 141])
 def test_random_worlds(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
-    if number % 4 == 3:
-        monkeypatch.setattr(RowWay, "fits", lambda stage, schema: False)
     run(number)
 
 

@@ -1,4 +1,4 @@
-"""The stages around the operator of a bucket that is lost after each batch: AFTER MATCH SKIP, negation at the start.
+"""A bucket that is lost after each batch: AFTER MATCH SKIP, and the stage of a negation at the start.
 
 After each batch the net output of all buckets is what the oracle of queries says of the rows in force.
 """
@@ -25,7 +25,6 @@ from afa.spark.bucket import Bucket, BucketState
 from afa.spark.job import BucketAnswer, Job
 from afa.spark.pattern_said import _asked
 from punctuation.time import BEGINNING
-from speculation.choose_rows import RowWay
 from tests.language.oracle import Event, matches
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import Stream
@@ -92,7 +91,7 @@ KINDS = {
 
 
 def asking(choose: Choices, allowed: Allowed, kind: str) -> Query:
-    """A random query with a key that asks for stages."""
+    """A random query with a key that chooses, or asks for a stage."""
     while True:
         found = tree(choose, allowed)
         stages = (found.skip is not None or kind == "start") and (bool(found.before) or kind == "skip")
@@ -115,8 +114,6 @@ def in_force(copies: Counter[Event], here: QueryBuckets) -> list[Event]:
 @pytest.mark.parametrize("number", range(8))
 def test_random_worlds(kind: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
-    if number % 4 == 3:  # as for types that rows of words don't hold
-        monkeypatch.setattr(RowWay, "fits", lambda stage, schema: False)
     choose, allowed = Seeded(f"stages/{kind}/{number}"), KINDS[kind]
     query = asking(choose, allowed, kind)
     here, copies = QueryBuckets(query, choose), Counter[Event]()
