@@ -72,13 +72,14 @@ def ask(lineage: Any, match: Change, one: Behind, final: int, sequence: str | No
 def check_query(side: query_worlds.LineageSide) -> Seen:
     """Ask for every collapsed lineage of a query."""
     seen, order = Seen(steps=1), side.query.tree.order
+    longer = side.waits or side.query.tree.skip is not None
     found: dict[tuple[Any, Any, int], dict[int, Behind]] = {}
     for (key, values, le, re), one in query_worlds.behind(side).items():
         found.setdefault((key, values, le), {})[re] = one
     for (key, values, le), of in found.items():
         match = Change(side.query.shown.cls(*values), le, None, 1, key)
-        if side.waits and min(one.first for one in of.values()) < side.promised <= le:
-            query_worlds.check_if_told(side.operator.collapsed, match, merged(of).paths, order)
+        if longer and min(one.first for one in of.values()) < side.promised <= le:
+            seen["refused"] += not query_worlds.check_if_told(side.operator.collapsed, match, merged(of).paths, order)
         elif le >= side.promised:
             seen.update(ask(side.operator.collapsed, match, merged(of), side.promised, order, True))
     return seen

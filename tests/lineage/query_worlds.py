@@ -50,15 +50,16 @@ def told(event: Event, window: int | None) -> Held:
     return Held(event.payload, event.le, end if event.re is None else event.re)
 
 
-def check_if_told(lineage: Any, match: Change, paths: set[Path], order: str | None) -> None:
-    """Hold a lineage against its paths, unless a promise is why it is refused."""
+def check_if_told(lineage: Any, match: Change, paths: set[Path], order: str | None) -> bool:
+    """Hold a lineage against its paths, unless a promise is why it is refused; whether it is told."""
     try:
         found = lineage(match)
     except AfaError as error:
         if "promise" not in str(error):
             raise
-    else:
-        check_lineage(found, paths, match.key, order)
+        return False
+    check_lineage(found, paths, match.key, order)
+    return True
 
 
 def check(side: Side) -> Seen:
@@ -68,7 +69,7 @@ def check(side: Side) -> Seen:
         match = Change(side.query.shown.cls(*values), le, re, 1, key)
         longer = side.waits or side.query.tree.skip is not None  # what these need themselves is held longer, and may answer
         if min(le, first) < side.promised and longer:
-            check_if_told(side.operator.lineage, match, paths, order)
+            seen["refused"] += not check_if_told(side.operator.lineage, match, paths, order)
         elif min(le, first) < side.promised:
             assert "promise" in refusal(side.operator.lineage, match, AfaError)
             seen["refused"] += 1

@@ -33,7 +33,7 @@ def test_automata(engine: str) -> None:
 
 
 def test_queries(engine: str) -> None:
-    seen = query_worlds.WORLDS.run("sample", range(16, 32), engine, more_than={"matches": 100})
+    seen = query_worlds.WORLDS.run("sample", range(16, 34), engine, more_than={"matches": 100})
     assert seen["paths"] > 1.1 * seen["matches"], seen
     assert seen["refused"] > 16, seen
 
