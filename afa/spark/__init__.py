@@ -13,7 +13,7 @@ watermark       a stream's watermark: its own, ours, one before 1970
 packed_rows     rows on their way to a bucket and back
 hashing         which bucket a key belongs to
 processor       the adapter to the stateful operator, and the state
-bucket          the work of one bucket of keys, without Spark; held: its rows before the operator; stages: of a pattern, in front of it
+bucket          the work of one bucket of keys, without Spark; held: its rows before the operator; stages: what stands in front
 arc_lines       the folder of an arc log (`afa.arclog`) as a stream
 ledger          the arcs of a bucket, worked out once for all buckets of a process
 recipe          what a state depends on, for code that changes
