@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from afa.compiled.block import KeyBlock
@@ -30,10 +32,11 @@ def check_scan(store: Store) -> None:
         if rows:
             scan.derive_all(fresh)
         for step, row in rows.items():
-            here, there = reading.classes(step), row.nodes
+            here: Any = reading.classes(step)
+            there: Any = row.nodes
             if store.scan.before is not None:  # a register follows from the row before, and what is over may stand there still
-                there = {tuple(state for state, _ in threads): 0 for threads in row.nodes}
-                found_states = {tuple(state for state, _ in threads): 0 for threads in reading.classes(step)}
+                there = {tuple(state for state, _ in threads): 0 for threads in there}
+                found_states = {tuple(state for state, _ in threads): 0 for threads in here}
                 here = {states: 0 for states in found_states if states in there}
             assert here == there, f"classes at le={row.le}: {here} against {there}"
         found = {(rows[match.first].key, rows[match.last].key): match.shown for match in reading.matches()}
