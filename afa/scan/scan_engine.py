@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -81,9 +82,12 @@ class ScanEngine(InterpretedEngine):
         return [RowTaken(row.key, row.le, row.payload, row.re, place) for row, place in zip(rows, match.took)]
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]]:
-        s = self.states.get(key)
-        les = () if s is None else s.matches.irange(low)
-        return [(record, le, re) for le in les for record, re in s.matches[le]]  # type: ignore[union-attr]
+        s: Any = self.states.get(key)
+        if s is None:
+            return []
+        gone = Counter(shown for match in s.final for shown in match.shown)  # which the end of the call counts off
+        held = ((le, re, record, n) for le in s.matches.irange(low) for (record, re), n in s.matches[le].items())
+        return [(record, le, re) for le, re, record, n in held if n > gone[le, re, record]]
 
     def living(self, t: int) -> Living:
         begun, rows = FOREVER, 0

@@ -22,7 +22,8 @@
                          kept_parts: parts that outlast a call
                          row_loop: its loop; join: the lists that the loop has written, stored as runs
       scan_orbits        where a scan chooses (AFTER MATCH SKIP): what is shown, and what a change of rows changes in it
-        scan_rows          what becomes of all attempts by one row; scan_folds: by many side by side
+        scan_rows          what becomes of all attempts by one row; scan_shared: once for all rows alike;
+                           scan_folds: by many side by side
         scan_matches       where an attempt ends a match, and what that shows
       arc_cursor         the arcs in force at an instant; swap: arcs that change in the midst of a batch
       clean              forgets what a punctuation makes final; prune: what one with a condition does; report: sizes, net output;

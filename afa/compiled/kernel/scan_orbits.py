@@ -148,8 +148,6 @@ def shows(m: Memory, b: Block, position: int, a: Any, row: int) -> bool:
 @kernel
 def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
     """Return whether any match beside a position shows what a row of `MatchRow` does."""
-    if m.all_rows and m.scans == SCAN_PAST:  # each row is in one match
-        return False
     t, k = MatchRow(a, row).t, position - 1
     while k >= b.shown_first and b.le[b.shown[k]] >= t - b.span:
         if MatchRow(end_of(m, b, k)).t >= t:
@@ -167,6 +165,18 @@ def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
 
 
 @kernel
+def repeats(m: Memory, a: Any, first: int, row: int) -> bool:
+    """Return whether a row of a match shows what one before it does, from ``first`` on; both have one LE then."""
+    width = MatchRow.register + m.register_words
+    other = row - width
+    while other >= first and MatchRow(a, other).t == MatchRow(a, row).t:
+        if same_words(a, row, a, other, width):
+            return True
+        other -= width
+    return False
+
+
+@kernel
 def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
     """Withdraw the match shown at a position. Returns DONE, NEED_UNDO, NEED_LOG."""
     i, rest, width = b.shown[position], b.shown_last - position, MatchRow.register + m.register_words
@@ -178,9 +188,10 @@ def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
     save(m, w, b.shown + position, rest)
     move_words(m, b.shown + position + 1, b.shown + position, rest - 1)
     b.shown_last -= 1
-    for k in range(rows.first + 1, rows.first + rows.count):
-        row = b + b.matches + k * width
-        if not is_shown(m, b, m, row, position):
+    first = b + b.matches + (rows.first + 1) * width
+    for k in range(rows.count - 1):
+        row = first + k * width
+        if not repeats(m, m, first, row) and not is_shown(m, b, m, row, position):
             log_match(m, w, m, row, -1)
     put_of_step(m, w, i, b.matches_of + i, 0)
     return DONE
@@ -217,8 +228,9 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
         head.register[j] = 0
     head.register[0], head.register[1], head.register[2] = b.le[on], b.seq[on], lands & 1
     for k in range(1, count + 1):
-        if not is_shown(m, b, w, base + k * width, position):
-            log_match(m, w, w, base + k * width, 1)
+        row = base + k * width
+        if not repeats(m, w, base + width, row) and not is_shown(m, b, w, row, position):
+            log_match(m, w, w, row, 1)
     copy(w, base, m, b + b.matches + b.match_top * width, (1 + count) * width)
     put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 1 + count))
     b.match_top += 1 + count
