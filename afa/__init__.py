@@ -11,7 +11,7 @@ Core: what matches
     model/         the program: arcs, a frozen automaton; what becomes of one partial match
     engine/        the protocol of an engine; where output is cut. engines: which one serves
     interpreted/   the readable engine, Algorithm 1 of the paper: begin with algorithm.py
-    scan/          the readable engine of automata that choose (AFTER MATCH SKIP): begin with scan.py
+    scan/          the readable engine of automata that choose (AFTER MATCH SKIP): begin with attempts.py
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     expression/    fences and transfers taken apart: out of functions, text and JSON
     compiled/      the fast engine: the same as the readable one over arrays, arcs as machine code

@@ -156,6 +156,8 @@ def _in_future(core: Core, come: CallInput) -> bool:
     """Return whether a call touches no match in force: it has promises, and tables of events behind all that was seen."""
     if core.named is not None or not isinstance(core.told, Announcing):  # by its id a retraction may take out any event
         return False
+    if core.automaton.choice is not None:  # a row may change which match is shown that ends before it
+        return False
     return all(_behind_all(core, part) for part in come.parts)
 
 

@@ -74,7 +74,8 @@ class PathOutput:
     def touch_rows(self, core: Any, rows: Any) -> None:
         """Read what events in an engine's own form may touch, whichever keys they have."""
         least = _least(rows)
-        if least < core.progress.now or (core.arcs.table.timeouts and least < FOREVER):
+        reaches_back = core.arcs.table.timeouts or core.automaton.choice is not None  # a row at the end may change what is shown
+        if least < core.progress.now or (reaches_back and least < FOREVER):
             self.touch_all(core, least)
 
 

@@ -101,7 +101,10 @@ def test_a_row_behind_a_match_changes_its_events(engine: str, within: str) -> No
     op = afa.sql(text, event=Tick).operator(engine=engine, members="le", tell="lineage")
     first = told(op.push_many([insert(Tick("", x), x) for x in (1, 2)]))
     assert {le for _, le, _ in first} == {2}
+    again = afa.sql(text, event=Tick).restore(op.snapshot(), engine=engine)
     found = told(op.push(insert(Tick("", 3), 3)))
+    table = again.push_many({"le": [3], **{name: [getattr(Tick("", 3), name)] for name in Tick._fields if name != "at"}})
+    assert [int(diff) for diff in table["diff"]] == [change[0] for change in found]
     assert found == ([] if within else [(0, 2, {"a": (), "b": (2,), "c": ()}), (1, 3, {"a": (1,), "b": (2,), "c": (3,)})])
 
 
