@@ -34,7 +34,6 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.state.key_columns import KeyColumns
 from afa.state.states import States
-from punctuation.time import BEGINNING, FOREVER
 
 MANY = 4
 """How many rows a key are so many that most keys are about to be touched again."""
@@ -89,7 +88,7 @@ class CompiledEngine:
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Drop state that punctuations with conditions have made superfluous, of keys that have grown since."""
-        if self.store.gaps is None and changes - self._looked >= len(self.store.directory) // PACE:
+        if self.store.gaps is None and self.store.scan is None and changes - self._looked >= len(self.store.directory) // PACE:
             self.store.journal.set(self, "_looked", changes)
             self.store.each(lambda store: superfluous.prune(store, promises, arcs), 0)
 
@@ -345,9 +344,8 @@ class CompiledEngine:
         return Living(min(begun), sum(rows), sum(keys))
 
     def begins(self) -> int:
-        """Return the LE of the first row that a scan holds; FOREVER: there is none. O(what is held)."""
-        rows = (self.steps(key, BEGINNING, FOREVER - 1, ()) for key in self.known_keys())
-        return min((found[0].le for found in rows if found), default=FOREVER)
+        """Return the LE of the first row that a scan holds; FOREVER: there is none. O(keys)."""
+        return min(self.store.each(compiled_states.begins, 0))
 
     def sizes(self) -> Sizes:
         self.clean_all()

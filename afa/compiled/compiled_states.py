@@ -76,7 +76,20 @@ def sizes(store: Store) -> Sizes:
     return Sizes(copies[0], partial, intervals, matches, copies[1], keys, ties, steps, copies[2], kept)
 
 
+def begins(store: Store) -> int:
+    """Return the LE of the first row that a scan holds; FOREVER: there is none. O(keys)."""
+    m, blocks = store.memory.m, store.entries[:, k.KeyEntry.block]
+    blocks = blocks[blocks != 0]
+    first, cap = m[blocks + k.Block.first], m[blocks + k.Block.cap]
+    there = first < m[blocks + k.Block.last]
+    steps = m[blocks + k.HEAD + first]
+    return int(m[blocks + k.HEAD + k.Block.le * cap + steps][there].min(initial=k.FOREVER))
+
+
 def living(store: Store, t: int) -> Living:
+    if store.scan is not None:
+        keys = len(store.held())
+        return Living(begins(store), keys, keys)  # no later than where what may go on began
     store.call(k.LIVING, t, store.progress.floor)
     at = int(store.memory.w[k.Scratch.temp])
     return Living(*store.memory.w[at : at + 3].tolist())

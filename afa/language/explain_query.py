@@ -156,7 +156,8 @@ def _cost(lowered: Lowered, state: MatchState) -> Cost | None:
     conditions, registers = lowered.conditions, lowered.registers
     component = conditions.positions.components[state.position].name
     if lowered.automaton.choice is not None:
-        held = set(registers.live[state]) if _repeats(lowered, state) else set()
+        held = {item for item in registers.live[state] if item != Item("", "last", item.field)}  # all share the row before
+        held = held if _repeats(lowered, state) else set()
         return Cost(component, BY_START, tuple(_readers(lowered, held))) if held else None
     loops = [step for step in lowered.steps.steps if step.src == step.dst == state]
     if not loops or not any(edge.to == state.position and edge.gap.strategy == ANY for edge in conditions.ways(state)):

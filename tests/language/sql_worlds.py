@@ -153,7 +153,9 @@ def condition(choose: Choices, used: list[str], name: str) -> tuple[str, Callabl
     if kind < 40:
         return of_kinds(choose)
     number = choose.number(0, 3)
-    text, right = (str(number), lambda picks: number) if kind < 65 else term(choose, choose.one((name, *used)))
+    text, right = (str(number), lambda picks: number) if kind < 60 else term(choose, choose.one((name, *used)))
+    if kind > 80:
+        text, right = "PREV(v)", lambda picks: picks[-2][1].v if len(picks) > 1 else None
     op = choose.one(tuple(OPS))
 
     def holds(picks: Picks) -> bool:
@@ -201,6 +203,10 @@ def run(query: Sql, choose: Choices, operator: Any, beside: Beside | None = None
                 row = late.pop(choose.number(0, len(late) - 1))
                 force.remove(row)
                 batch.append(retract(row._replace(at=None), row.at))
+                if choose.chance(40):  # another row comes in its place
+                    row = row._replace(v=choose.number(0, 3), kind=choose.one("xyz"))
+                    force.append(row)
+                    batch.append(insert(row._replace(at=None), row.at or 0))
             elif free and len(force) < 8:
                 le, seq = free.pop(choose.number(0, len(free) - 1))
                 v = None if choose.chance(8) else choose.number(0, 3)

@@ -56,6 +56,8 @@ def highest_level(low: int, high: int) -> int:
 @kernel
 def fold_at(m: Memory, w: Scratch, b: Block, level: int, place: int) -> int:
     """Return the address of the fold of a level at a place, made if need be; or NEED_NODES, NEED_UNDO, NEED_TEMP."""
+    if m[fold_word(m, b, level, place)]:
+        return made_fold(m, b, level, place)
     for below in range(1, level + 1):
         for part in range(1 << BITS * (level - below)):
             at = place + (part << BITS * below)

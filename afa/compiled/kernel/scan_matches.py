@@ -253,6 +253,8 @@ def first_alive(m: Memory, w: Scratch, b: Block, low: int, place: int, marks: in
             level -= 1
         at -= 1 << BITS * level
         first = StepClasses(classes_of(m, b, b.order[at]))
+        if first.sources - 1 > w.rows:
+            return NEED_ROWS
         if level:
             fold = RowFold(made_fold(m, b, level, at))
             until = min(until, fold.until)

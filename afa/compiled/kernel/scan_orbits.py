@@ -80,7 +80,7 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
         place += 1
     if end != NOWHERE and (b.first == b.last or is_before(m, b, b.order[b.last - 1], b.le[end], b.seq[end])):
         last = b.last  # the last row has gone, and nothing stands behind it to be derived
-    return follow(m, w, p, b, first, last, marks)
+    return follow(m, w, p, b, first, last, marks, low if what == SWAP else c.le[w[w.index]])
 
 
 # -- what is shown -------------------------------------------------------------------------------------------------------------
@@ -246,10 +246,11 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
 
 
 @kernel
-def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, marks: int) -> int:
+def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, marks: int, le: int) -> int:
     """Follow what was shown and what is, from each start whose match the rows of ``[first, last]`` may have changed. A status.
 
-    ``w[marks:]`` marks the classes before ``first`` by which matches ended there or behind it; those by which one ends come to it.
+    ``le``: of the first row that has changed. ``w[marks:]`` marks the classes before ``first`` by which matches ended there or behind
+    it; those by which one ends come to it.
     """
     n = 0 if first == b.first else StepClasses(classes_of(m, b, b.order[first - 1])).classes
     old = marks + n
@@ -264,7 +265,7 @@ def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, m
         touched += w[marks + k]
     at = b.first  # up to there both have been followed
     while True:
-        start = first_alive(m, w, b, at, first, marks, BEGINNING) if at < first and touched else first
+        start = first_alive(m, w, b, at, first, marks, le) if at < first and touched else first
         if start < 0:
             return start
         start = max(start, at)

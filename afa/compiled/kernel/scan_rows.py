@@ -18,7 +18,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.scan_shared import entry_of, make_shared, row_register, set_register, share, ways_of
-from afa.compiled.kernel.step import over
+from afa.compiled.kernel.step import marked, over
 
 
 @kernel
@@ -56,14 +56,15 @@ def event_at(m: Memory, b: Block, i: int) -> int:
 
 
 @kernel
-def next_arc(m: Memory, p: Program, state: int, rank: int) -> int:
-    """Return the arc event now of a state that is tried next behind a rank; NOWHERE: there is none."""
+def next_arc(m: Memory, p: Program, state: int, rank: int, last: int) -> int:
+    """Return the arc event now of a state that is tried next behind one of a rank (NOWHERE: none); NOWHERE: there is none."""
     found, least = NOWHERE, FOREVER
     link = p[p.first + state]
     while link >= 0:
         arc = ArcRow(p.rows + link * ArcRow.SIZE)
         code = ArcWords(p.codes + arc.code * ArcWords.SIZE)
-        if code.rank > rank and code.rank < least:
+        behind = code.rank > rank or (code.rank == rank and link > last)
+        if behind and code.rank >= 0 and (code.rank < least or (code.rank == least and link < found)):
             found, least = link, code.rank
         link = arc.next
     return found
@@ -105,7 +106,7 @@ def take_row(
     s, count = Thread.register + m.held, 0
     for k in range(n):
         thread = Thread(a, threads + k * s)
-        link = next_arc(m, p, thread.state, NOWHERE)
+        link = next_arc(m, p, thread.state, NOWHERE, NOWHERE)
         while link != NOWHERE:
             row = ArcRow(p.rows + link * ArcRow.SIZE)
             code = ArcWords(p.codes + row.code * ArcWords.SIZE)
@@ -127,7 +128,7 @@ def take_row(
                 if is_thread(m, w, after, out, count, s) == NOWHERE:
                     w[took + count] = k << PLACE_BITS | code.place
                     count += 1
-            link = next_arc(m, p, thread.state, code.rank)
+            link = next_arc(m, p, thread.state, code.rank, link)
     return count, NOWHERE, NOWHERE
 
 
@@ -297,7 +298,9 @@ def derive_rows(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
         if not room(w, 8):
             return NEED_UNDO
         put_of_step(m, w, i, b.nodes_of + i, found)
-        if old and same_classes(m, old, StepClasses(classes_of(m, b, i))):
+        # Where the row before gives the register, the next row reads what has changed here, whatever the classes are.
+        goes_on = m.shares >= 0 and marked(w, place)
+        if old and not goes_on and same_classes(m, old, StepClasses(classes_of(m, b, i))):
             return place
         prior = i
         place += 1
