@@ -556,6 +556,7 @@ class Scratch(Record):
     loss = Record.word("by how many rows parts have cost more than whole lists")
     wait = Record.word("how many rows come before lists are taken in parts again")
     loop = Record.word("the words of the loops over rows in order, `Loop`")
+    shown_low = Record.word("of scans: the positions of Block.shown from here on are saved, or were not in use when the call began")
     match_from = Record.word("LE of the first row of the match whose measures are at work")
     match_to = Record.word("LE of its last row")
     budget = Record.word("how many partial matches of a key may stand at one step; FOREVER: any number")

@@ -32,6 +32,7 @@ from afa.compiled.kernel.step import mark, marked
 @kernel
 def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, what: int, low: int, high: int) -> int:
     """Do the work of `one_key.attempt` where a scan chooses: ``n`` records, or a change of arcs in ``[low, high)``. A status."""
+    w.shown_low = b.shown_last
     if b.cleaned < m.final:
         status = forget(m, w, p, b, m.final)
         if status < 0:
@@ -177,15 +178,26 @@ def repeats(m: Memory, a: Any, first: int, row: int) -> bool:
 
 
 @kernel
+def save_shown(m: Memory, w: Scratch, b: Block, position: int) -> bool:
+    """Save the positions from one on that the call has not saved yet. Returns whether there is room, for a few words more, too."""
+    n = w.shown_low - position
+    if not room(w, max(n, 0) + 8):
+        return False
+    if n > 0:
+        save(m, w, b.shown + position, n)
+        w.shown_low = position
+    return True
+
+
+@kernel
 def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
     """Withdraw the match shown at a position. Returns DONE, NEED_UNDO, NEED_LOG."""
     i, rest, width = b.shown[position], b.shown_last - position, MatchRow.register + m.register_words
     rows = b.matches_of[i]
-    if not room(w, rest + 8):
+    if not save_shown(m, w, b, position):
         return NEED_UNDO
     if w.log_top + rows.count > w.log_cap:
         return NEED_LOG
-    save(m, w, b.shown + position, rest)
     move_words(m, b.shown + position + 1, b.shown + position, rest - 1)
     b.shown_last -= 1
     first = b + b.matches + (rows.first + 1) * width
@@ -212,7 +224,7 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
         return NEED_MATCHES
     position = shown_from(m, b, start)
     rest = b.shown_last - position
-    if not room(w, rest + 8):
+    if not save_shown(m, w, b, position):
         return NEED_UNDO
     if w.log_top + most > w.log_cap:
         return NEED_LOG
@@ -234,7 +246,6 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
     copy(w, base, m, b + b.matches + b.match_top * width, (1 + count) * width)
     put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 1 + count))
     b.match_top += 1 + count
-    save(m, w, b.shown + position, rest)
     move_words(m, b.shown + position, b.shown + position + 1, rest)
     b.shown[position] = i
     b.shown_last += 1
@@ -249,8 +260,8 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
 def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, marks: int, le: int) -> int:
     """Follow what was shown and what is, from each start whose match the rows of ``[first, last]`` may have changed. A status.
 
-    ``le``: of the first row that has changed. ``w[marks:]`` marks the classes before ``first`` by which matches ended there or behind
-    it; those by which one ends come to it.
+    ``le``: of the first row that has changed. ``w[marks:]`` marks the classes before ``first`` by which matches ended there or
+    behind it; those by which one ends come to it.
     """
     n = 0 if first == b.first else StepClasses(classes_of(m, b, b.order[first - 1])).classes
     old = marks + n
