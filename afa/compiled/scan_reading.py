@@ -28,6 +28,7 @@ class ScanReading:
         self._store, self._choice = store, store.scan.choice
         self._block = KeyBlock(store, code)
         self._steps = self._block.steps
+        self._at: dict[tuple[int, int], int] = {}  # steps by LE and sequence, once they are asked for
         self._held = int(store.memory.m[k.Memory.held])
 
     def matches(self) -> Iterator[HeldMatch]:
@@ -83,8 +84,10 @@ class ScanReading:
         ]
 
     def _step_at(self, le: int, seq: int) -> int:
-        word = self._block.word
-        return next(step for step in self._steps if word(k.Block.le, step) == le and word(k.Block.seq, step) == seq)
+        if not self._at:
+            word = self._block.word
+            self._at = {(word(k.Block.le, step), word(k.Block.seq, step)): step for step in self._steps}
+        return self._at[le, seq]
 
     def _rows(self, match: HeldMatch) -> list[RowTaken]:
         """Read back which place of the pattern took each row of a match, from the links of its rows."""

@@ -159,6 +159,8 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
             return NEED_HEAP
         if sources > 1:
             set_register(m, w, p, b, prior)
+        else:
+            copy(p, p.begin + NodeRow.register, w, row_register(m, w), m.shares)
         ways = ways_of(m, w, p, event, le, sources == 1)
         if ways >= 0 and (prior == NOWHERE or b.nodes_of[prior].count == 0):
             key = before - m.shared if before else 0
