@@ -119,7 +119,7 @@ class ScanReading:
 
     def _link(self, step: int, source: int) -> list[int]:
         words = self._classes(step)
-        classes, threads, sources, _ = words[: k.StepClasses.rest].tolist()
+        classes, threads, sources, *_ = words[: k.StepClasses.rest].tolist()
         at = k.StepClasses.rest + classes * k.ClassHead.SIZE + threads * (k.Thread.register + self._held)
         at += (sources - 1 if source == k.NOWHERE else source) * k.ClassLink.SIZE
         found: list[int] = words[at : at + k.ClassLink.SIZE].tolist()

@@ -282,6 +282,7 @@ class StepClasses(Record, of="m"):
     threads = Record.word("how many threads they have, all in all")
     sources = Record.word("how many classes there are before the step, and one more: the attempt that begins with it")
     size = Record.word("how many words all is")
+    same = Record.word("where the first classes equal to these begin in the block that rows share; NOWHERE: it has none such")
     rest = Record.words("by class a `ClassHead`; `Thread`s; by source a `ClassLink`; the words of ClassLink.took")
 
 
@@ -305,7 +306,7 @@ class SharedClasses(Record, of="m"):
 class SharedEntry(Record, of="m"):
     """An entry of a table of hashes."""
 
-    before = Record.word("where the classes before the row begin in the block; 0: there are none")
+    before = Record.word("StepClasses.same of the classes before the row; 0: there are none")
     ways = Record.word("the arcs that take the row, as bits")
     at = Record.word("where the classes behind it begin; 0: the entry is free")
 

@@ -17,7 +17,7 @@ from afa.compiled.kernel.heap import put_of_step, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.scan_shared import entry_of, make_shared, row_register, set_register, share, ways_of
+from afa.compiled.kernel.scan_shared import entry_of, known_classes, make_shared, row_register, same_classes, set_register, share, ways_of
 from afa.compiled.kernel.step import marked, over
 
 
@@ -162,8 +162,8 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
         else:
             copy(p, p.begin + NodeRow.register, w, row_register(m, w), m.shares)
         ways = ways_of(m, w, p, event, le, sources == 1)
-        if ways >= 0 and (prior == NOWHERE or b.nodes_of[prior].count == 0):
-            key = before - m.shared if before else 0
+        key = NOWHERE if ways < 0 else before.same if before else 0
+        if key >= 0:
             entry = SharedEntry(entry_of(m, key, ways))
             if entry.at and StepClasses(m.shared + entry.at).threads <= w.budget:
                 return entry.at << 24
@@ -211,8 +211,9 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
     rows = write_classes(m, w, b, classes, threads, sources, used)
     if rows < 0:
         return rows
+    at = StepClasses(b + b.nodes + b.node_top * (NodeRow.register + m.register_words))
+    at.same = known_classes(m, at) if m.shares >= 0 else NOWHERE
     if key >= 0:
-        at = StepClasses(b + b.nodes + b.node_top * (NodeRow.register + m.register_words))
         found = share(m, b, SharedEntry(entry_of(m, key, ways)), key, ways, at, at.size)
         if found:
             return found
@@ -268,20 +269,6 @@ def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, s
         link.to = NOWHERE if w[at] == NOWHERE else w[of_class + 4 * w[at] + 2]
         link.thread, link.place, link.took = w[at + 1], w[at + 2], behind - out + w[at + 3]
     return rows
-
-
-@kernel
-def same_classes(m: Memory, one: StepClasses, other: StepClasses) -> bool:
-    """Return whether two steps have the same classes, over by the same time."""
-    if one == other:
-        return True
-    if one.classes != other.classes or one.threads != other.threads:
-        return False
-    n = one.classes * ClassHead.SIZE + one.threads * (Thread.register + m.held)
-    for j in range(n):
-        if m[one.rest + j] != m[other.rest + j]:
-            return False
-    return True
 
 
 @kernel

@@ -7,7 +7,8 @@ keys share them: one word a row.
     row     ways     classes before     SharedClasses      nodes_of
     a       0b001    none               (0, 001) -> 40     40:0        no rows of the block's own: where it stands in Memory.shared
     b       0b011    40                 (40, 011) -> 72    72:0
-    b       0b011    72                 (72, 011) -> 72    72:0
+    b       0b011    72                 (72, 011) -> 99    99:0        other links to the classes that stand at 72: StepClasses.same
+    b       0b011    72                 (72, 011) -> 99    99:0
 """
 
 from __future__ import annotations
@@ -93,12 +94,40 @@ def make_shared(m: Memory) -> int:
 
 
 @kernel
+def same_classes(m: Memory, one: StepClasses, other: StepClasses) -> bool:
+    """Return whether two steps have the same classes, over by the same time."""
+    if one == other:
+        return True
+    if one.classes != other.classes or one.threads != other.threads:
+        return False
+    n = one.classes * ClassHead.SIZE + one.threads * (Thread.register + m.held)
+    for j in range(n):
+        if m[one.rest + j] != m[other.rest + j]:
+            return False
+    return True
+
+
+@kernel
+def known_classes(m: Memory, classes: StepClasses) -> int:
+    """Return where the first classes equal to some begin in the block; NOWHERE: there are none. O(the block)."""
+    block = SharedClasses(m.shared)
+    at = SharedClasses.rest
+    while block and at < block.top:
+        if same_classes(m, classes, StepClasses(block + at)):
+            return at
+        at += StepClasses(block + at).size
+    return NOWHERE
+
+
+@kernel
 def share(m: Memory, b: Block, entry: SharedEntry, before: int, ways: int, at: int, words: int) -> int:
     """Copy classes that stand at an address to what rows share. Returns the word for Block.nodes_of; 0: there is no room."""
     block = SharedClasses(m.shared)
     if block.top + words > SHARED_WORDS or 4 * block.used > 3 << SHARED_BITS:
         return 0
     copy(m, at, m, block + block.top, words)
+    if StepClasses(at).same == NOWHERE:
+        StepClasses(block + block.top).same = block.top
     entry.before, entry.ways, entry.at = before, ways, block.top
     block.top += words
     block.used += 1
