@@ -46,10 +46,13 @@ def is_before(m: Memory, b: Block, i: int, le: int, seq: int) -> bool:
 
 @kernel
 def find_place(m: Memory, b: Block, le: int, seq: int) -> int:
-    """Return the first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
-    low, high, order = b.first, b.last, b.order
-    if low < high and b.le[order[high - 1]] < le:
-        return high
+    """Return the first place whose step is not before ``(le, seq)``. O(log of how many are not); O(1) at the end."""
+    low, high, order, stride = b.first, b.last, b.order, 1
+    while high - stride >= low:
+        if is_before(m, b, order[high - stride], le, seq):
+            low = high - stride + 1
+            break
+        high, stride = high - stride, 2 * stride
     while low < high:
         middle = (low + high) >> 1
         if is_before(m, b, order[middle], le, seq):

@@ -142,16 +142,15 @@ def landing(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, p
 
 @kernel
 def next_match(m: Memory, w: Scratch, b: Block, place: int) -> tuple[int, int]:
-    """Return the first place from one on whose attempt ends a match, and where. Behind all: there is none; or a status."""
-    while place < b.last:
-        found = first_end(m, w, b, place)
-        if found < 0 or found == b.last:
-            return found, NOWHERE
-        end = match_end(m, w, b, found)
-        if end != NOWHERE:
-            return (found if end >= 0 else end), end
-        place = found + 1  # it ends too late
-    return b.last, NOWHERE
+    """Return the first place from one on whose attempt ends a match, and where; one past all: there is none; or a status."""
+    while 0 <= place < b.last:
+        place = first_end(m, w, b, place)
+        if 0 <= place < b.last:
+            end = match_end(m, w, b, place)
+            if end != NOWHERE:
+                return (place if end >= 0 else end), end
+            place += 1  # it ends too late
+    return (b.last + 1 if place >= 0 else place), NOWHERE
 
 
 @kernel

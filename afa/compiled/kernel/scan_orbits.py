@@ -89,11 +89,17 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
 
 @kernel
 def shown_from(m: Memory, b: Block, place: int) -> int:
-    """Return the position of the first match shown whose start is behind the row before a place. O(log matches)."""
-    low, high = b.shown_first, b.shown_last
+    """Return the position of the first match shown whose start is behind the row before a place. O(log matches behind it)."""
+    low, high, stride = b.shown_first, b.shown_last, 1
     if place == b.first:
         return low
     i = b.order[place - 1]
+    while high - stride >= low:
+        j = b.shown[high - stride]
+        if not is_before(m, b, i, b.le[j], b.seq[j]):
+            low = high - stride + 1
+            break
+        high, stride = high - stride, 2 * stride
     while low < high:
         middle = (low + high) >> 1
         j = b.shown[middle]
@@ -286,15 +292,15 @@ def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, m
         if k >= b.shown_first and place_of(m, b, k) >= at and landing_of(m, b, k) > start:  # the scan jumps over it
             at = landing_of(m, b, k)
             continue
-        at = meet(m, w, p, b, start)
+        at = meet(m, w, p, b, start, first, last)
         if at < 0:
             return at
     return DONE
 
 
 @kernel
-def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int) -> int:
-    """Follow both from a place that is in both until they meet. Returns where, or a status.
+def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int, first: int, last: int) -> int:
+    """Follow both from a place that is in both until they meet before ``first`` or behind ``last``. Returns where, or a status.
 
     INVARIANT: what comes begins before `was`, so that no match that is shown from there on is a new one.
     """
@@ -302,18 +308,31 @@ def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int) -> int:
     while was == start and start < b.last:  # that was the match of a row that has gone
         was = withdrawn(m, w, b, start)
     now = shown_now(m, w, p, b, start, match_end(m, w, b, start) if start < b.last else NOWHERE)
-    while was >= 0 and now >= 0 and was != now:
-        before = place_of(m, b, shown_from(m, b, was))
-        after, end = next_match(m, w, b, now)
-        if after < 0:
-            return after
-        if max(was, now) <= min(before, after):
-            break
-        if after < was and after <= before:
+    before, (after, end) = next_shown(m, b, was), next_match(m, w, b, now)
+    while was >= 0 and now >= 0 and after >= 0:
+        at, least = max(was, now), min(before, after)
+        if at <= least and at < first:
+            return at
+        if at <= least and least > last:
+            return max(at, last + 1)
+        if after < was:
             now = shown_now(m, w, p, b, after, end)
+            after, end = next_match(m, w, b, now)
+        elif after < before:
+            was = after + 1  # row by row: nothing was shown there
         else:
             was = withdrawn(m, w, b, before)
-    return was if was < 0 else now if now < 0 else max(was, now)
+            before = next_shown(m, b, was)
+    return min(was, now, after)
+
+
+@kernel
+def next_shown(m: Memory, b: Block, place: int) -> int:
+    """Return the place of the first match from one on that was shown; one past all: there is none."""
+    if place < 0:  # a status
+        return place
+    position = shown_from(m, b, place)
+    return place_of(m, b, position) if position < b.shown_last else b.last + 1
 
 
 @kernel
