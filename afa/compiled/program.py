@@ -88,6 +88,7 @@ class ArcProgram:
     def _stand(self, words: Any) -> None:
         self.words = words
         self.at, self.size = int(words.ctypes.data), len(words)
+        words[k.Program.asked] = 0
         self.address()
 
     def address(self) -> None:
@@ -147,6 +148,7 @@ class ArcProgram:
                 w[at + k.ArcWords.way] = scan.ways.get(scan.choice.way_of(arc), k.NOWHERE)
                 w[at + k.ArcWords.same] = asked.setdefault(getattr(arc.fence, "text", code), len(asked))
             self._put_code(known, at)
+        w[k.Program.asks], w[k.Program.askcount] = self._room(len(asked) * k.AskedOnce.SIZE), len(asked)
 
     def _put_code(self, known: CompiledArc, at: int) -> None:
         """Write the code of an arc, if it has any."""

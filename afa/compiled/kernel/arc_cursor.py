@@ -71,8 +71,7 @@ def reset(p: Program) -> None:
         p[p.slots + 2 * k] = NOWHERE
         p[p.free + k] = k
         p[p.free + count + k] = k + 1
-    p.next = 0
-    p.spill = 0
+    p.next = p.spill = p.asked = 0
     p.low = BEGINNING
     p.high = BEGINNING
 
@@ -80,6 +79,7 @@ def reset(p: Program) -> None:
 @kernel
 def begin_arc(p: Program, row: int) -> None:
     """Put an arc event into force: chain it to its state, and give it a slot. O(1)."""
+    p.asked = 0
     at = ArcRow(p.rows + row * ArcRow.SIZE)
     code = ArcWords(p.codes + at.code * ArcWords.SIZE)
     if code.kind != TIMEOUT:
@@ -98,6 +98,7 @@ def begin_arc(p: Program, row: int) -> None:
 @kernel
 def end_arc(p: Program, row: int) -> None:
     """Put an arc event out of force. O(1)."""
+    p.asked = 0
     at = ArcRow(p.rows + row * ArcRow.SIZE)
     code = ArcWords(p.codes + at.code * ArcWords.SIZE)
     if code.kind != TIMEOUT:

@@ -430,6 +430,9 @@ class Program(Record):
     lands = Record.word("by place: whether a scan goes on at its row")
     hidden = Record.word("by place: whether its rows are not shown, where all rows are")
     before = Record.word("by word of a register: which word of the payload of the row before it is; NOWHERE: it is 1")
+    asks = Record.word("of scans: each condition once, `AskedOnce`")
+    askcount = Record.word("how many these are")
+    asked = Record.word("whether they say which arcs in force now ask them")
 
 
 PROGRAM = Program.SIZE
@@ -452,7 +455,7 @@ class ArcWords(Record, of="p"):
     rank = Record.word("of scans: the arcs of a state are tried in this order; NOWHERE: it is never taken")
     place = Record.word("of scans: the place of the pattern that takes the event")
     way = Record.word("of scans: its bit among those that say which arcs take a row")
-    same = Record.word("of scans: its bit among those of conditions: arcs that ask the same have the same one")
+    same = Record.word("of scans: which condition it asks, of those at Program.asks")
 
 
 CONSUME, EPSILON, TIMEOUT, SKIP = 0, 1, 2, 3
@@ -463,6 +466,14 @@ class Measure(Record, of="p"):
 
     code = Record.word("number of the arc; NOWHERE: there is none")
     dst = Record.word("the state of the measures behind the row")
+
+
+class AskedOnce(Record, of="p"):
+    """A condition that arcs of a scan ask."""
+
+    code = Record.word("ArcWords.code of one of them")
+    constants = Record.word("ArcWords.constants")
+    ways = Record.word("the arcs in force now that ask it, as bits")
 
 
 class ArcRow(Record, of="p"):

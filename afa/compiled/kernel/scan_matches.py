@@ -155,28 +155,38 @@ def next_match(m: Memory, w: Scratch, b: Block, place: int) -> tuple[int, int]:
 
 @kernel
 def first_end(m: Memory, w: Scratch, b: Block, place: int) -> int:
-    """Return the first place from one on whose attempt ends a match, whatever lifetimes say. As `next_match`.
+    """Return the first place from one of a row on whose attempt ends a match, whatever lifetimes say. As `next_match`.
 
     O(log rows until none before it can end one).
     """
     # By class, at w.new and at w.source by turns: the first attempt in it that has ended none.
     begin, size, matched = place, w.rows, b.last
-    open_now, open_then, n = w.new, w.source, 0
+    open_now, open_then, n = w.new, w.source, StepClasses(classes_of(m, b, b.order[place])).sources - 1
+    if n + 1 > size:
+        return NEED_ROWS
+    for k in range(n):
+        w[open_now + k] = b.last
     while place < b.last:
         level = highest_level(place, b.last) if place >= begin + FAR else 0
         if level:
             status = fold_at(m, w, b, level, place)
             if status < 0:
                 return status
-        exits = exits_of(m, b, level, place)
+        at = StepClasses(classes_of(m, b, b.order[place]))
+        exits = exits_of(m, b, level, place) if level else at.classes
         if exits + 1 > size:
             return NEED_ROWS
         for k in range(exits):
             w[open_then + k] = b.last
-        for source in range(n):
+        # Of the attempts from before, and of those that begin here.
+        links, least = link_at(m, at, 0), b.last
+        if level == 0:
+            w[open_now + n] = place
+        for source in range(n if level else at.sources):
             start = w[open_now + source]
             if start < matched:
-                to, last = passed(m, b, level, place, source)
+                link = ClassLink(links + source * ClassLink.SIZE)
+                to, last = passed(m, b, level, place, source) if level else (link.to, link.thread)
                 if last != NOWHERE:
                     matched = start
                 elif to != NOWHERE:
@@ -186,13 +196,6 @@ def first_end(m: Memory, w: Scratch, b: Block, place: int) -> int:
             matched = min(matched, fold.matched)
             for k in range(exits):
                 w[open_then + k] = min(w[open_then + k], m[fold.rest + 2 * fold.sources + 2 * k])
-        else:
-            link = ClassLink(link_of(m, b, place, NOWHERE))
-            if link.thread != NOWHERE:
-                matched = min(matched, place)
-            elif link.to != NOWHERE:
-                w[open_then + link.to] = min(w[open_then + link.to], place)
-        least = b.last
         for k in range(exits):
             least = min(least, w[open_then + k])
         if matched < b.last and least >= matched:

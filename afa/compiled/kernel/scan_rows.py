@@ -161,7 +161,7 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
             set_register(m, w, p, b, prior)
         else:
             copy(p, p.begin + NodeRow.register, w, row_register(m, w), m.shares)
-        ways = ways_of(m, w, p, event, le, sources == 1)
+        ways = ways_of(m, w, p, event, le)
         key = NOWHERE if ways < 0 else before.same if before else 0
         if key >= 0:
             entry = SharedEntry(entry_of(m, key, ways))

@@ -36,35 +36,41 @@ def set_register(m: Memory, w: Scratch, p: Program, b: Block, prior: int) -> Non
 
 
 @kernel
-def ways_of(m: Memory, w: Scratch, p: Program, event: EventRow, le: int, begins: bool) -> int:
-    """Return which arcs take an event, as bits; with ``begins`` those of the start state only. *Requires* `seek`, `set_register`.
+def ways_of(m: Memory, w: Scratch, p: Program, event: EventRow, le: int) -> int:
+    """Return which arcs take an event, as bits. *Requires* `seek`, `set_register`.
 
     NOWHERE: for some arc only the user's function knows, which is asked where a thread is there that may take it, and else never.
     """
-    register, m.instant = row_register(m, w), le
-    out = register + m.shares + 1
-    found = asked = true = 0
-    for state in range(1 if begins else p.states):
+    if p.asked == 0:
+        collect_asks(p)
+    register, found, m.instant = m.w_at + 8 * row_register(m, w), 0, le
+    for k in range(p.askcount):
+        ask = AskedOnce(p.asks + k * AskedOnce.SIZE)
+        if ask.ways:
+            taken = NOWHERE
+            if ask.code:
+                taken = call4(ask.code, m.m_at + 8 * event.payload, register, register + 8 * (m.shares + 1), ask.constants)
+            if taken < 0:
+                return NOWHERE
+            found |= ask.ways * taken
+    return found
+
+
+@kernel
+def collect_asks(p: Program) -> None:
+    """Write which of the arcs in force now ask each condition."""
+    for k in range(p.askcount):
+        AskedOnce(p.asks + k * AskedOnce.SIZE).ways = 0
+    for state in range(p.states):
         link = p[p.first + state]
         while link >= 0:
             row = ArcRow(p.rows + link * ArcRow.SIZE)
-            link = row.next
             code = ArcWords(p.codes + row.code * ArcWords.SIZE)
-            if code.rank < 0:
-                continue
-            bit = 1 << code.same if code.same < 62 else 0
-            if asked & bit == 0:
-                if code.code == 0:
-                    return NOWHERE
-                taken = call4(code.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * out, code.constants)
-                if taken < 0:
-                    return NOWHERE
-                asked |= bit
-                true |= bit * taken
-            else:
-                taken = int(true & bit != 0)
-            found |= taken << code.way
-    return found
+            if code.rank >= 0:
+                ask = AskedOnce(p.asks + code.same * AskedOnce.SIZE)
+                ask.code, ask.constants, ask.ways = code.code, code.constants, ask.ways | 1 << code.way
+            link = row.next
+    p.asked = 1
 
 
 @kernel
