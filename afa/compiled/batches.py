@@ -26,6 +26,8 @@ SCANNED = 1 << 12
 """The most records of a scan: of one call's records together it follows what was shown and what is."""
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
+FEW_KEYS = 1 << 16
+"""The same of a scan with few keys: its rows go as records, which are served key by key while they are in the cache."""
 SPARSE = 16
 """Rows are counted by key where the numbers of keys are below so many times the rows: there is a count for each number."""
 SPREAD = 16
@@ -203,7 +205,7 @@ class Batches:
         if arcs.is_cold and not arcs.program.loops:
             most = min(most, self._part)
         if self._store.keyed:
-            return most
+            return most if self._store.scan is None else min(most, max(FEW_KEYS, 4 * self._store.memory.keys))
         if not arcs.native:
             return min(most, choices.LEAST)
         if self._store.scan is not None:
