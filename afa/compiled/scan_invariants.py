@@ -28,7 +28,6 @@ def check_scan(store: Store) -> None:
             rows[step] = row = Row(at, block.word(k.Block.le, step), 0)
             row.events = {(store.payloads.record(words), re): copies for re, copies, *words in block.events(step)}
             fresh.index[at] = row
-            fresh.folds.add(at)
         if rows:
             scan.derive_all(fresh)
         for step, row in rows.items():

@@ -8,12 +8,13 @@ AFTER MATCH SKIP says; else with the next row. So the starts of what is shown ar
                       followed until they meet
 
 A match takes only rows within the lifetimes of all its rows: under WITHIN, those before start + window. The links do not know
-that: the match of an attempt is its last end before its bound, and where there is none, the fold that named it is asked further.
+that: the match of an attempt is its last end before its bound, and where there is none, `next_match` asks the next one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
@@ -25,11 +26,14 @@ from afa.journal import Journal, forget_places
 from afa.model.choice import FIRST, NEXT, PAST, Choice
 from afa.model.raised import Raised, in_words
 from afa.model.transitions import Transitions
-from afa.scan.attempt_folds import NEVER, FoldTree, Reach, first_match, step, still_alive
-from afa.scan.attempts import NEW, RankedArcs, Row, Threads, derive
+from afa.scan.attempts import NEW, ClassMove, RankedArcs, Row, Threads, derive
 from punctuation.progress import Progress
 from punctuation.time import BEGINNING
 
+NEVER = 1 << 64
+"""An LE behind all rows; -NEVER: one before them."""
+NEAR = 64
+"""How many rows `RowScan.shrinks` looks at."""
 Shown = tuple[int, int, Any]
 """LE, RE and record of what a match shows."""
 
@@ -59,9 +63,9 @@ class ChangedRows(NamedTuple):
 
 
 class ScanState(State):
-    """The rows of one key, folds over them, and the matches that are shown, by the places of their first rows."""
+    """The rows of one key, and the matches that are shown, by the places of their first rows."""
 
-    __slots__ = ("behind", "final", "folds", "shown", "spans")
+    __slots__ = ("behind", "final", "shown", "spans")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         super().__init__(key, journal, ordered)
@@ -74,9 +78,6 @@ class ScanState(State):
         forget_places(self.shown)
         self.spans: list[ChangedRows] = []  # of this call, in order
         self.final: list[ScanMatch] = []  # that it has made final
-        self.folds = FoldTree(self.index, self.behind)
-        for place in self.index:
-            self.folds.add(place)
 
     def sizes(self, final: int, shown: Any = None) -> tuple[int, ...]:
         events, _, runs, _, pending, ties, steps, copies, _ = super().sizes(final, shown)
@@ -112,12 +113,10 @@ class RowScan(Algorithm):
             y = Row(key, le, s.journal.serial)
             y.events = events
             s.journal.put(s.index, key, y)
-            s.folds.add(key)
         elif events:
             s.keep(y).events = events
         else:
             s.journal.drop(s.index, key)
-            s.folds.drop(key)
         self._end_span(s, key, self._derive(s, key, 1 if events else 0))
 
     def leave_arcs(self, s: Any, le: int, re: int) -> None:
@@ -145,7 +144,7 @@ class RowScan(Algorithm):
         s.spans.clear()
 
     def _begin_span(self, s: Any, place: Any) -> None:
-        if not s.spans or s.spans[-1].last < place:
+        if not s.spans or self.next_row(s, Standing(s.spans[-1].last, True)) < place:  # else side by side with the one before
             s.spans.append(ChangedRows(place, place, self._matching(s, self._before(s, place), place)))
 
     def _end_span(self, s: Any, place: Any, last: Any) -> None:
@@ -158,15 +157,17 @@ class RowScan(Algorithm):
 
     def _matching(self, s: Any, classes: Iterable[Threads], place: Any) -> frozenset[Threads]:
         """Return those of the classes before a place by which a match ends from there on."""
-        return frozenset(c for c in classes if self._along(s, Reach(c, None), place, s.behind).last is not None)
+        return frozenset(c for c in classes if any(link.accept for _, link in self._links(s, place, c)))
 
-    def _along(self, s: Any, reach: Reach, begin: Any, end: Any) -> Reach:
-        """Return where an attempt is behind the rows of ``[begin, end)``."""
-        for fold in s.folds.over(begin, end):
-            if reach.to is None:
+    def _links(self, s: Any, place: Any, source: Threads) -> Iterator[tuple[Row, ClassMove]]:
+        """Yield the rows from a place on, each with what it makes of an attempt, until that is over."""
+        for at in s.index.irange(place):
+            row: Row = s.index[at]
+            link = row.links[source]
+            yield row, link
+            if link.to is None:
                 break
-            reach = step(reach, fold)
-        return reach
+            source = link.to
 
     def _derive(self, s: Any, place: Any, rows: int) -> Any:
         """Derive the rows from a place on, at least so many, and until the classes behind one are what they were; the last one."""
@@ -176,7 +177,6 @@ class RowScan(Algorithm):
             old = row.nodes
             s.journal.note(setattr, row, "links", row.links)
             derive(row, classes, self.transitions, self.ordered)
-            s.folds.changed(at)
             classes = row.nodes
             self.within(s, row, classes)
             if i >= rows and classes == old:
@@ -194,23 +194,22 @@ class RowScan(Algorithm):
     # -- questions -------------------------------------------------------------------------------------------------------------
 
     def match_of(self, s: Any, start: Any) -> ScanMatch | None:
-        """Return the match of the attempt that begins with a row; None: it ends none."""
-        link = s.index[start].links[NEW]
-        reach = Reach(link.to, start if link.accept else None)
-        reach = self._along(s, reach, s.folds.behind(start), s.folds.bound(start))
-        return None if reach.last is None else self._read(s, start, reach.last)
-
-    def _read(self, s: Any, start: Any, end: Any) -> ScanMatch:
-        """Read back which place of the pattern took each row of a match."""
-        rows = [s.index[place] for place in s.index.irange(start, end)]
-        path, source = [], NEW
-        for row in rows:
-            path.append(row.links[source])
-            source = path[-1].to or NEW
-        assert path[-1].accept is not None
-        thread, place = path[-1].accept
+        """Return the match of the attempt that begins with a row; None: it ends none. O(rows until it is over)."""
+        path, ends, until = list[tuple[Row, ClassMove]](), 0, NEVER
+        for row, link in self._links(s, start, NEW):
+            if row.le >= until:
+                break
+            path.append((row, link))
+            until = min(until, row.re)
+            if link.accept:
+                ends = len(path)
+        if not ends:
+            return None
+        # Read back which place of the pattern took each row.
+        rows, links = zip(*path[:ends])
+        thread, place = links[-1].accept
         took = [place]
-        for link in reversed(path[:-1]):
+        for link in reversed(links[:-1]):
             thread, place = link.took[thread]
             took.append(place)
         took.reverse()
@@ -219,7 +218,7 @@ class RowScan(Algorithm):
         shown = self._shown(s, rows, took)
         return ScanMatch(tuple(row.key for row in rows), tuple(took), re, tuple((rows[i].le, re, record) for i, record in shown))
 
-    def _shown(self, s: Any, rows: list[Row], took: list[int]) -> list[tuple[int, Any]]:
+    def _shown(self, s: Any, rows: Sequence[Row], took: Sequence[int]) -> list[tuple[int, Any]]:
         """Return what a match shows; nothing, where MEASURES raise and the operator goes on."""
         faults, where = self.transitions.faults, f"MEASURES, in the match from {rows[0].le} to {rows[-1].le}"
         try:
@@ -235,29 +234,44 @@ class RowScan(Algorithm):
         return shown
 
     def next_match(self, s: Any, point: Standing) -> Any:
-        """Return the first start from a point on that ends a match; behind all: there is none."""
+        """Return the first start from a point on that ends a match; behind all: there is none. O(rows until none may before it)."""
         place = self.next_row(s, point)
         while place < s.behind:
-            matched, unmatched = None, dict[Threads, Any]()
-            for fold in s.folds.over(place, s.behind):
-                matched, unmatched = first_match(matched, unmatched, fold)
-            if matched is None:
-                return s.behind
-            if self.match_of(s, matched) is not None:  # it may end too late
-                return matched
-            place = s.folds.behind(matched)
+            found, waiting = s.behind, dict[Threads, Any]()  # by class the first start that has ended none yet
+            for at in s.index.irange(place):
+                links, here = s.index[at].links, {**waiting, NEW: at}
+                waiting = {}
+                for source, start in sorted(here.items(), key=itemgetter(1)):
+                    link = links[source]
+                    if link.accept:
+                        found = min(found, start)
+                    elif link.to is not None and start < found:
+                        waiting.setdefault(link.to, start)
+                if found < s.behind and not any(start < found for start in waiting.values()):
+                    break
+            if found == s.behind or self.match_of(s, found) is not None:
+                return found
+            place = self.next_row(s, Standing(found, True))  # it ends too late
         return s.behind
 
     def next_row(self, s: Any, point: Standing) -> Any:
         """Return the first row from a point on; behind all: there is none."""
-        return s.folds.behind(point.place, here=not point.behind)
+        return next(s.index.irange(point.place, inclusive=(not point.behind, True)), s.behind)
 
-    def next_in(self, s: Any, point: Standing, end: Any, classes: frozenset[Threads]) -> Any:
-        """Return the first start from a point on that is in one of these classes before ``end``; behind all: there is none."""
-        alive = dict[Threads, Any]()
-        for fold in s.folds.over(self.next_row(s, point), end) if classes else ():
-            alive = still_alive(alive, fold)
-        return min((start for c, start in alive.items() if c in classes), default=s.behind)
+    def first_alive(self, s: Any, point: Standing, end: Any, classes: frozenset[Threads], t: int = -NEVER) -> Any:
+        """Return the first start from a point on that is in one of these classes before ``end``; behind all: there is none.
+
+        ``t``: of those only whose rows all have an RE behind it. O(rows back to the first one that lives).
+        """
+        found = s.behind
+        for place in s.index.irange(point.place, end, inclusive=(not point.behind, False), reverse=True):
+            row = s.index[place]
+            if not classes or row.re <= t:
+                break
+            if row.links[NEW].to in classes:
+                found = place
+            classes = frozenset(source for source, link in row.links.items() if link.to in classes and source != NEW)
+        return found
 
     def landing(self, match: ScanMatch) -> Standing:
         """Return where a scan goes on behind a match."""
@@ -293,11 +307,8 @@ class RowScan(Algorithm):
         That is the first start that may change yet, or where the last match before it lands, if this is later.
         """
         here = s.place(t)
-        classes = frozenset(self._before(s, here))
-        start = self.next_in(s, Standing(s.place(-NEVER), False), here, classes)
-        while start < here and min(fold.until for fold in s.folds.over(start, here)) <= t:
-            start = self.next_in(s, Standing(start, True), here, classes)
-        start = min(start, s.folds.behind(here, here=True))
+        start = self.first_alive(s, Standing(s.place(-NEVER), False), here, frozenset(self._before(s, here)), t)
+        start = min(start, self.next_row(s, Standing(here, False)))
         i = s.shown.bisect_left(start)
         lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Standing(start, False)
         resumes = max(start, self.next_row(s, lands))
@@ -316,17 +327,16 @@ class RowScan(Algorithm):
             s.journal.drop(s.shown, start)
         for place in list(s.index.irange(None, resumes, inclusive=(True, False))):
             s.journal.drop(s.index, place)
-            s.folds.drop(place)
         if s.index:
             self._derive(s, s.index.peekitem(0)[0], 0)
 
     def shrinks(self, s: Any) -> int:
-        """Return a lower bound of the promises at which a key holds less."""
-        first: Row = s.index.peekitem(0)[1]
-        here = Standing(first.key, False)
-        if first.links[NEW].to is None or self.next_in(s, here, s.behind, frozenset(self._before(s, s.behind))) > first.key:
-            return first.le + 1
-        until: int = min(fold.until for fold in s.folds.over(first.key, s.behind))
+        """Return a lower bound of the promises at which a key holds less: before it the attempt of its first row may go on."""
+        until = NEVER
+        for i, (row, link) in enumerate(self._links(s, s.index.peekitem(0)[0], NEW)):
+            if link.to is None or i == NEAR:
+                return min(until, row.le + 1)
+            until = min(until, row.re)
         return until
 
 
@@ -361,11 +371,10 @@ class Orbits:
         scan, s, shown = self._scan, self._s, self._s.shown
         while True:
             at = self._at
-            start = scan.next_in(s, at, span.first, span.touched) if at.place < span.first else s.behind
+            start = scan.first_alive(s, at, span.first, span.touched) if at.place < span.first else s.behind
             if start == s.behind:
-                start = min(
-                    self._next_shown(max(at, Standing(span.first, False))), scan.next_row(s, max(at, Standing(span.first, False)))
-                )
+                here = max(at, Standing(span.first, False))
+                start = min(self._next_shown(here), scan.next_row(s, here))
             if start > span.last:
                 break
             i = shown.bisect_left(start) - 1
@@ -374,20 +383,25 @@ class Orbits:
                 if landing > Standing(start, False):  # the scan jumps over it
                     self._at = landing
                     continue
-            self._meet(start)
+            self._meet(start, span)
 
-    def _meet(self, start: Any) -> None:
-        """Follow both orbits from a start in both of them until they meet."""
+    def _meet(self, start: Any, span: ChangedRows) -> None:
+        """Follow both orbits from a start in both of them until they meet before or behind what has changed."""
         was, now = self._was(start), self._now(start)
-        while was != now:
-            before, after = self._next_shown(was), self._scan.next_match(self._s, now)
-            if max(was, now) <= Standing(min(before, after), False):
+        before, after = self._next_shown(was), self._scan.next_match(self._s, now)
+        while True:
+            at, least = max(was, now), Standing(min(before, after), False)
+            if at <= least and (at.place < span.first or least.place > span.last):
                 break
-            if Standing(after, False) < was and after <= before:
+            if Standing(after, False) < was:
                 now = self._now(after)
+                after = self._scan.next_match(self._s, now)
+            elif after < before:
+                was = Standing(after, True)  # row by row: nothing was shown there
             else:
                 was = self._was(before)
-        self._at = max(was, now)
+                before = self._next_shown(was)
+        self._at = at if at.place < span.first else max(at, Standing(span.last, True))
 
     def _next_shown(self, point: Standing) -> Any:
         """Return the first start from a point on whose match was shown; behind all: there is none."""

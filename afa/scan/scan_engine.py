@@ -151,9 +151,6 @@ class ScanEngine(InterpretedEngine):
             assert (links, nodes) == (row.links, row.nodes), f"links at {place}"
             before = row.nodes
             fresh.index[place] = row
-            fresh.folds.add(place)
-        for level, known in enumerate(s.folds._known):
-            assert all(fresh.folds._fold(level, head) == fold for head, fold in known.items()), f"folds of level {level}"
         seen = {match.rows[0]: match for match in self._algorithm.all_shown(fresh)}
         assert seen == dict(s.shown), f"shown: {seen} against {dict(s.shown)}"
         counts: dict[Any, int] = {}

@@ -17,7 +17,16 @@ from afa.compiled.kernel.heap import put_of_step, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.scan_shared import entry_of, known_classes, make_shared, row_register, same_classes, set_register, share, ways_of
+from afa.compiled.kernel.scan_shared import (
+    entry_of,
+    known_classes,
+    make_shared,
+    row_register,
+    same_classes,
+    set_register,
+    share,
+    ways_of,
+)
 from afa.compiled.kernel.step import marked, over
 
 
