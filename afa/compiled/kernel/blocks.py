@@ -18,7 +18,6 @@ from afa.compiled.kernel.heap import size_of, take_block
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import find_place
 
 
 @kernel
@@ -101,9 +100,11 @@ def move(m: Memory, b: Block, to: Block, first: int) -> None:
     copy_head(m, b, to)
     to.shown_last = b.shown_last - b.shown_first
     to.shown_first, to.span = 0, b.span
-    for k in range(to.shown_last):  # INVARIANT: they begin at live steps
-        i = b.shown[b.shown_first + k]
-        to.shown[k] = find_place(m, b, b.le[i], b.seq[i]) - first
+    place = first
+    for k in range(to.shown_last):  # INVARIANT: they begin at live steps, in order
+        while b.order[place] != b.shown[b.shown_first + k]:
+            place += 1
+        to.shown[k] = place - first
 
 
 @kernel

@@ -239,6 +239,7 @@ class Block(Record, of="m"):
     shown_first = Record.word("of scans: the first live place of Block.shown")
     shown_last = Record.word("one past the last one")
     span = Record.word("of scans: no match has lasted longer than this from the LE of its first row to that of its last one")
+    kept = Record.word("of scans: rows of nodes in which the `KeptPath` of the last long match stands; 0: none")
     runs = Record.word("where Program.ignorable: whether rows in order go through the loop for runs")
     cleaned = Record.word("the last punctuation by which the block was cleaned")
     since = Record.word("since when the list of a cover step waits")
@@ -342,6 +343,17 @@ class RowFold(Record, of="m"):
     le = Record.word("LE of the last one")
     matched = Record.word("the first start that ends a match among them")
     rest = Record.words("by source the class behind, the place of its last end; by exit the first start that ended none, the first")
+
+
+class KeptPath(Record, of="m"):
+    """How a long match begins, all but its last rows, so that one that goes on behind it need not be read from its first row."""
+
+    start = Record.word("the step of its first row")
+    end = Record.word("the step behind what is kept")
+    thread = Record.word("the thread of its attempt before that step")
+    until = Record.word("the smallest RE of the rows that are kept")
+    state = Record.word("the state of the measures behind them")
+    register = Record.words("their register")
 
 
 class EventRow(Record, of="m"):

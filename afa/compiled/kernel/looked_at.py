@@ -74,7 +74,8 @@ def mark_strings(m: Memory, c: Any, n: int) -> int:
 
 @kernel
 def mark_classes(m: Memory, c: Any, n: int, b: Block) -> None:
-    """Mark the strings of threads, and of what is shown."""
+    """Mark the strings of threads, and of what is shown; forget the others that measures hold."""
+    b.kept = 0
     for place in range(b.first, b.last):
         at = StepClasses(classes_of(m, b, b.order[place]))
         s = Thread.register + m.held

@@ -17,6 +17,8 @@ from afa.compiled.kernel.scan_rows import classes_of, event_at, link_at
 
 NEAR = 64
 """How many rows `first_over` looks at."""
+BACK = 16
+"""How many of its rows a match may take otherwise, as a rule, once it goes on."""
 
 
 @kernel
@@ -62,40 +64,68 @@ def match_end(m: Memory, w: Scratch, b: Block, start: int) -> int:
 
 
 @kernel
-def read_path(m: Memory, w: Scratch, b: Block, start: int, end: int, path: int) -> int:
-    """Write to ``w[path:]`` which place of the pattern took each row of the match from a place to another. Returns its RE."""
-    n = end - start + 1
+def class_before(m: Memory, w: Scratch, b: Block, start: int, place: int) -> int:
+    """Return the class before a place of the attempt that begins at another, or a status of `fold_at`. O(log rows)."""
+    source = ClassLink(link_of(m, b, start, NOWHERE)).to
+    at = start + 1
+    while at < place:
+        level = highest_level(at, place)
+        if level:
+            status = fold_at(m, w, b, level, at)
+            if status < 0:
+                return status
+        source, _last = passed(m, b, level, at, source)
+        at += 1 << BITS * level
+    return source
+
+
+@kernel
+def read_path(m: Memory, w: Scratch, b: Block, begin: int, end: int, source: int, path: int) -> tuple[int, int, int, int]:
+    """Write to ``w[path:]`` which place of the pattern took each row of a match, from a place on that it reaches in a class.
+
+    Returns the smallest RE of these rows, the thread before them; and of all but the last BACK of them the smallest RE, the thread
+    behind them.
+    """
+    n, until, until_kept, thread_kept = end - begin + 1, FOREVER, FOREVER, NOWHERE
     # Forward: the source of each row, and the smallest RE.
-    source, until = NOWHERE, FOREVER
     for k in range(n):
+        if k == n - BACK:
+            until_kept = until
         w[path + k] = source
-        source = ClassLink(link_of(m, b, start + k, source)).to
-        until = min(until, EventRow(event_at(m, b, b.order[start + k])).re)
+        source = ClassLink(link_of(m, b, begin + k, source)).to
+        until = min(until, EventRow(event_at(m, b, b.order[begin + k])).re)
     # Backward: the thread, and which place took it.
     link = ClassLink(link_of(m, b, end, w[path + n - 1]))
     thread = link.thread
     w[path + n - 1] = link.place
     for k in range(n - 2, -1, -1):
-        at = classes_of(m, b, b.order[start + k])
-        link = ClassLink(link_of(m, b, start + k, w[path + k]))
+        at = classes_of(m, b, b.order[begin + k])
+        link = ClassLink(link_of(m, b, begin + k, w[path + k]))
         took = m[at + link.took + thread]
         thread = took >> PLACE_BITS
         w[path + k] = took & (1 << PLACE_BITS) - 1
-    return until
+        if k == n - BACK:
+            thread_kept = thread
+    return until, thread, until_kept, thread_kept
 
 
 @kernel
-def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, until: int, path: int, out: int) -> int:
-    """Write what the match of ``n`` rows from a place on shows as rows of `MatchRow` to ``w[out:]``: of its last row, or of each.
+def measure(
+    m: Memory, w: Scratch, p: Program, b: Block, begin: int, n: int, until: int, state: int, path: int, out: int
+) -> tuple[int, int]:
+    """Write what a match shows as rows of `MatchRow` to ``w[out:]``, of its last row or of each; ``until``: its RE.
 
-    ``until``: its RE. Two registers stand behind the path. Returns how many rows; none where the measures raise and the operator
-    goes on; or FAULT.
+    Of its ``n`` rows from a place on; ``state``, and the first of three registers behind the path: of the measures before them.
+    Returns how many rows; none where the measures raise and the operator goes on; or FAULT. And the state behind all but the last
+    BACK rows; its register is the third one.
     """
-    w.match_from, w.match_to = b.le[b.order[start]], b.le[b.order[start + n - 1]]
-    state, count, register, other = 0, 0, path + n, path + n + m.measured
-    copy(p, p.measure_begin, w, register, m.measured)
+    w.match_to = b.le[b.order[begin + n - 1]]
+    count, register, other, kept = 0, path + n, path + n + m.measured, NOWHERE
     for k in range(n):
-        i, place = b.order[start + k], w[path + k]
+        if k == n - BACK:
+            copy(w, register, w, path + n + 2 * m.measured, m.measured)
+            kept = state
+        i, place = b.order[begin + k], w[path + k]
         event = EventRow(event_at(m, b, i))
         m.instant = b.le[i]
         step = Measure(p.measures + 2 * (state * p.pattern + place) * Measure.SIZE)
@@ -104,7 +134,7 @@ def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, unt
             ends = Measure(step + Measure.SIZE)
             taken = run_arc(m, p, ends.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
             if taken <= 0:
-                return FAULT if taken < 0 else 0
+                return FAULT if taken < 0 else 0, kept
             if p[p.hidden + place] == 0:
                 row = MatchRow(w, out + count * (MatchRow.register + m.register_words))
                 row.t, row.re = b.le[i], until
@@ -115,10 +145,10 @@ def measure(m: Memory, w: Scratch, p: Program, b: Block, start: int, n: int, unt
         if k < n - 1:
             taken = run_arc(m, p, step.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
             if taken <= 0:
-                return FAULT if taken < 0 else 0
+                return FAULT if taken < 0 else 0, kept
             state = step.dst
             register, other = other, register
-    return count
+    return count, kept
 
 
 @kernel
@@ -131,7 +161,7 @@ def landing(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, p
         return 2 * end + 1
     found = start
     if m.scans != SCAN_NEXT:
-        read_path(m, w, b, start, end, path)
+        read_path(m, w, b, start, end, NOWHERE, path)
         for k in range(end - start + 1):
             if p[p.lands + w[path + k]]:
                 found = start + k
