@@ -7,8 +7,9 @@ query, of which the SQL text is written, and shares no code with the library, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import permutations
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import afa
@@ -94,18 +95,24 @@ def written(node: Node) -> str:
 # -- the matcher -----------------------------------------------------------------------------------------------------------------
 
 
-def told(query: Sql, rows: list[Row]) -> set[Any]:
-    """What the query says of these rows: (key, values, le, re)."""
+def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType({})) -> set[Any]:
+    """What the query says of these rows: (key, values, le, re). ``ends``: REs of rows, by instant and ``seq``."""
+
+    def end(rows: Iterable[Row]) -> int:
+        return min((ends.get((row.at, row.seq), FOREVER) for row in rows), default=FOREVER)
+
     out: set[Any] = set()
     for key in {row.p for row in rows} if query.keyed else [None]:
         own = sorted((row for row in rows if key in (None, row.p)), key=lambda row: (row.at or 0, row.seq))
         start = 0
         while start < len(own):
-            ways = take(query, query.pattern, (), own[start:])
+            until = end(own[start:])  # without WITHIN it bounds what is taken
+            ways = take(query, query.pattern, (), [row for row in own[start:] if (row.at or 0) < until])
             picks = next((picks for picks in ways if picks), ())
             for i in range(len(picks)) if query.all_rows else [len(picks) - 1] if picks else []:
                 shown = tuple(value(picks if term.startswith("FINAL") else picks[: i + 1]) for term, value in query.measures)
-                row, re = picks[i][1], FOREVER if query.window is None else (picks[0][1].at or 0) + query.window
+                row = picks[i][1]
+                re = end(row for _, row, _ in picks) if query.window is None else (picks[0][1].at or 0) + query.window
                 if not (query.all_rows and picks[i][2]):
                     out.add((key, (shown, tuple(row)) if query.all_rows else shown, row.at, re))
             start += max(1, resumes(query.skip, picks)) if picks else 1
