@@ -21,6 +21,7 @@ NAMES = (
     "first_rows",
     "nulls",
     "choose",
+    "sql",
     "last_before",
     "disorder",
     "heavy",

@@ -35,6 +35,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "language": Bars(["query"], ["M events/s", "by hand, M events/s", "NFA^b, M events/s"], log_y=True, label="M events/s"),
     "nulls": Bars(["query"], ["M events/s", "may be None, M events/s", "5 % None, M events/s"], label="M events/s"),
     "choose": Bars(["query", "late, %", "skip"], ["M events/s", "all matches, M events/s"], log_y=True, label="M events/s"),
+    "sql": Bars(["question", "case"], ["M rows/s"], log_y=True, label="M rows/s"),
     "last_before": Bars(["late, %", "batch"], ["M events/s", "events that know, M events/s"], label="M events/s"),
     "longest": Bars(["window", "late, %"], ["M events/s"], label="M events/s"),
     "first_rows": Bars(["waiting", "rows"], ["s", "of it compiling, s"], log_y=True, label="s"),
