@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import afa
 from afa import FOREVER
-from bench.bench_memory import resident
+from bench import fresh
 from bench.drive import Outcome, batched, run, settled
 from bench.measure import Options, Row, interleaved, rates, ratio, spread
 from bench.workloads import Stream, punctuated, shifted, take
@@ -195,6 +195,9 @@ def left_open(n: int, length: int) -> Stream:
     return stream
 
 
+LENGTHS: dict[str, tuple[Shape, Callable[[int, int], Stream]]] = {"a b*": (ISLAND, islands), "a+ b, no b": (UNCLOSED, left_open)}
+
+
 class Case(NamedTuple):
     """A stream, what makes the operator for it, and the answer that it must have."""
 
@@ -277,20 +280,16 @@ def _keys(o: Options) -> Iterator[Row]:
 def _lengths(o: Options) -> Iterator[Row]:
     """Islands of more and more rows, and what is held of them."""
     n = o.size(1_000_000)
-    for name, shape, stream in (("a b*", ISLAND, islands), ("a+ b, no b", UNCLOSED, left_open)):
-        given = {length: stream(n, min(length, n)) for length in o.some(ISLANDS)}
-        cases = {f"{name}, islands of {length:,}": case(o, shape, each) for length, each in given.items()}
-        for row, each in zip(beside(o, "length of islands", cases), given.values()):
-            yield {**row, **held(o, shape, each)}
+    for name, (shape, stream) in LENGTHS.items():
+        lengths = o.some(ISLANDS)
+        cases = {f"{name}, islands of {length:,}": case(o, shape, stream(n, min(length, n))) for length in lengths}
+        for row, length in zip(beside(o, "length of islands", cases), lengths):
+            yield {**row, **held(o, name, n, min(length, n))}
 
 
-def held(o: Options, shape: Shape, stream: Stream) -> Row:
-    """Bytes a row of an operator that was promised nothing: of the process, and of a snapshot."""
-    n = len(stream["le"])
-    before, op = resident(), shape.query().operator(engine=o.engine)  # type: ignore[arg-type]
-    for batch in batched(stream, max(1, n // BATCHES)).batches:
-        op.push_many(batch)
-    return {"RSS, bytes a row": (resident() - before) * 2**20 / n, "snapshot, bytes a row": len(op.snapshot()) / n}
+def held(o: Options, name: str, n: int, length: int) -> Row:
+    """Bytes a row of an operator that has no promises: of a new process, where nothing made room before, and of a snapshot."""
+    return fresh.start(["held", o.engine, name, str(n), str(length)], None)
 
 
 def _overlapping(o: Options) -> Iterator[Row]:

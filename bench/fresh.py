@@ -1,6 +1,7 @@
 """What can only be measured in a new process: ``python -m bench.fresh WHAT ENGINE ..`` prints JSON.
 
-``WHAT``: ``start``, ``arcs FOLDER``, ``first WAITING ROWS``; ``kernels`` lets them be compiled and prints nothing of note.
+``WHAT``: ``start``, ``arcs FOLDER``, ``first WAITING ROWS``, ``held PATTERN ROWS LENGTH``; ``kernels`` lets them be compiled
+and prints nothing of note.
 
 `start` starts such a process with its caches in a folder that the caller names; `command` starts ``afa run`` in that way.
 """
@@ -184,6 +185,21 @@ def first_rows(engine: str, waiting: int, n: int) -> dict[str, float]:
     }
 
 
+def held(engine: str, name: str, n: int, length: int) -> dict[str, float]:
+    """Bytes a row that are held of rows in islands (`bench.bench_sql`): by the process, and in a snapshot."""
+    from bench.bench_memory import resident
+    from bench.bench_sql import BATCHES, LENGTHS
+    from bench.drive import batched
+
+    shape, stream = LENGTHS[name]
+    query = shape.query()
+    query.operator(engine=engine).push_many(stream(100, 10))  # type: ignore[arg-type]
+    fed, before, op = batched(stream(n, length), n // BATCHES), resident(), query.operator(engine=engine)  # type: ignore[arg-type]
+    for batch in fed.batches:
+        op.push_many(batch)
+    return {"RSS, bytes a row": (resident() - before) * 2**20 / n, "snapshot, bytes a row": len(op.snapshot()) / n}
+
+
 def _short(level: float) -> Any:
     """An arc whose fence has the shape of `bench.queries.drop_arc`, written anew."""
     from afa import Arc
@@ -217,5 +233,6 @@ if __name__ == "__main__":
         "kernels": kernels,
         "arcs": lambda engine: new_arcs(engine, Path(rest[0])),
         "first": lambda engine: first_rows(engine, *map(int, rest)),
+        "held": lambda engine: held(engine, rest[0], *map(int, rest[1:])),
     }
     print(json.dumps(ways[what](engine)))
