@@ -131,6 +131,18 @@ def test_a_pattern_that_may_be_empty_is_refused(pattern: str) -> None:
         Case(pattern, "", ()).query()
 
 
+@pytest.mark.parametrize(("condition", "shown"), [("LAST(a, 1) = 0", [(0, 2)]), ("LAST(a, 1) IS NULL", [(0, 1), (1, 1)])])
+def test_before_the_first_row_of_a_match_there_is_none(condition: str, shown: list[tuple[int, int]], engine: str) -> None:
+    """``LAST(a, 1)`` is None there, whatever the row before is."""
+    query = afa.sql(
+        f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES FIRST(at) AS first, COUNT(*) AS n
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (B? A) WITHIN 9 DEFINE B AS c = 1, A AS {condition})""",
+        event=Row,
+    )
+    out = query.operator(engine=engine).push_many([insert(row("c"), 0), insert(row(""), 1)])
+    assert [tuple(change.payload) for change in out if isinstance(change, Change)] == shown
+
+
 def test_equal_matches_are_one(engine: str) -> None:
     """Two attempts that end at one row show the same: told once, withdrawn with the last of them."""
     query = afa.sql(

@@ -485,6 +485,7 @@ class AskedOnce(Record, of="p"):
 
     code = Record.word("ArcWords.code of one of them")
     constants = Record.word("ArcWords.constants")
+    begins = Record.word("whether they leave the start state: there is no row before")
     ways = Record.word("the arcs in force now that ask it, as bits")
 
 

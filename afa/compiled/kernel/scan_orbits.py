@@ -80,9 +80,12 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
         status = forget_folds(m, w, b, first, max(before, b.last))  # rows have other places
         if status < 0:
             return status
-    # The classes of what is marked.
-    place, last = first, first
-    while place < b.last:
+    # The classes of what is marked, up to the row behind the last one that came or went.
+    place, last, stop = first, first, b.last
+    if what != SWAP:
+        record = w[w.index + n - 1]
+        stop = min(stop, find_place(m, b, c.le[record], c.seq[record]) + 2)
+    while place < stop:
         if marked(w, place):
             last = derive_rows(m, w, p, b, place)
             if last < 0:

@@ -19,11 +19,12 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.scan_shared import (
     entry_of,
+    first_register,
     known_classes,
     make_shared,
     row_register,
     same_classes,
-    set_register,
+    set_registers,
     share,
     ways_of,
 )
@@ -126,8 +127,9 @@ def take_row(
             elif ways >= 0:
                 taken = ways >> code.way & 1
             else:
-                register = m.w_at + 8 * row_register(m, w)
-                taken = run_arc(m, p, row.code, m.m_at + 8 * event.payload, register, register + 8 * (m.shares + 1))
+                known = row_register(m, w)
+                register = m.w_at + 8 * (known if thread.state else first_register(m, w))
+                taken = run_arc(m, p, row.code, m.m_at + 8 * event.payload, register, m.w_at + 8 * (known + m.shares + 1))
             if taken < 0:
                 return FAULT, NOWHERE, NOWHERE
             if taken:
@@ -166,10 +168,7 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
     if m.shares >= 0 and event:
         if m.shared == 0 and make_shared(m) < 0:
             return NEED_HEAP
-        if sources > 1:
-            set_register(m, w, p, b, prior)
-        else:
-            copy(p, p.begin + NodeRow.register, w, row_register(m, w), m.shares)
+        set_registers(m, w, p, b, prior if sources > 1 else NOWHERE)
         ways = ways_of(m, w, p, event, le)
         key = NOWHERE if ways < 0 else before.same if before else 0
         if key >= 0:

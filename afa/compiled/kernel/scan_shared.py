@@ -26,8 +26,18 @@ def row_register(m: Memory, w: Scratch) -> int:
 
 
 @kernel
-def set_register(m: Memory, w: Scratch, p: Program, b: Block, prior: int) -> None:
-    """Set the register to that of the row of a step."""
+def first_register(m: Memory, w: Scratch) -> int:
+    """Return where in w the register stands where there is no row before."""
+    return row_register(m, w) + 2 * (m.shares + 1)
+
+
+@kernel
+def set_registers(m: Memory, w: Scratch, p: Program, b: Block, prior: int) -> None:
+    """Set both registers, for the row behind that of a step; NOWHERE: for one before which no attempt begins."""
+    copy(p, p.begin + NodeRow.register, w, first_register(m, w), m.shares)
+    if prior == NOWHERE:
+        copy(p, p.begin + NodeRow.register, w, row_register(m, w), m.shares)
+        return
     last = EventRow(b + b.events + b.events_of[prior].first * (EventRow.payload + m.payload_words))
     register = row_register(m, w)
     for j in range(m.shares):
@@ -37,19 +47,21 @@ def set_register(m: Memory, w: Scratch, p: Program, b: Block, prior: int) -> Non
 
 @kernel
 def ways_of(m: Memory, w: Scratch, p: Program, event: EventRow, le: int) -> int:
-    """Return which arcs take an event, as bits. *Requires* `seek`, `set_register`.
+    """Return which arcs take an event, as bits. *Requires* `seek`, `set_registers`.
 
     NOWHERE: for some arc only the user's function knows, which is asked where a thread is there that may take it, and else never.
     """
     if p.asked == 0:
         collect_asks(p)
-    register, found, m.instant = m.w_at + 8 * row_register(m, w), 0, le
+    known, none, out = row_register(m, w), first_register(m, w), m.w_at + 8 * (row_register(m, w) + m.shares + 1)
+    found, m.instant = 0, le
     for k in range(p.askcount):
         ask = AskedOnce(p.asks + k * AskedOnce.SIZE)
         if ask.ways:
             taken = NOWHERE
             if ask.code:
-                taken = call4(ask.code, m.m_at + 8 * event.payload, register, register + 8 * (m.shares + 1), ask.constants)
+                register = m.w_at + 8 * (none if ask.begins else known)
+                taken = call4(ask.code, m.m_at + 8 * event.payload, register, out, ask.constants)
             if taken < 0:
                 return NOWHERE
             found |= ask.ways * taken
@@ -68,7 +80,8 @@ def collect_asks(p: Program) -> None:
             code = ArcWords(p.codes + row.code * ArcWords.SIZE)
             if code.rank >= 0:
                 ask = AskedOnce(p.asks + code.same * AskedOnce.SIZE)
-                ask.code, ask.constants, ask.ways = code.code, code.constants, ask.ways | 1 << code.way
+                ask.code, ask.constants, ask.begins = code.code, code.constants, state == 0
+                ask.ways |= 1 << code.way
             link = row.next
     p.asked = 1
 
