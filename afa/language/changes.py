@@ -2,7 +2,8 @@
 
 States and arcs are named by what they are, so that the difference of two queries is one of two sets of names. A match that has
 begun goes on if its state stays, which it does where both queries hold the same values there. A state that holds others gets
-another name, so that nothing goes on without a value that it needs, or with one that nobody resets.
+another name, so that nothing goes on without a value that it needs, or with one that nobody resets. In a scan (AFTER MATCH SKIP)
+values that nobody reads any more tell no matches apart, so that there a match goes on where it holds all that it needs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from afa.errors import AfaError
 from afa.language.items import Item
 from afa.language.lowering import Lowered
 from afa.language.match_states import MatchState
+from afa.language.registers import RegisterField
 
 
 class QueryChanges(NamedTuple):
@@ -53,8 +55,28 @@ def renamed(now: Lowered, then: Lowered) -> frozenset[str]:
     Refuses queries that differ in what an operator can't change while it runs: events, key, order, window, register.
     """
     _check(now, then)
-    held = {name: _held(now, state) for state, name in now.names.items()}
-    return frozenset(name for state, name in then.names.items() if name in held and _held(then, state) != held[name])
+    there = {name: state for state, name in now.names.items()}
+    return frozenset(name for state, name in then.names.items() if name in there and not _goes_on(now, there[name], then, state))
+
+
+def _goes_on(now: Lowered, there: MatchState, then: Lowered, here: MatchState) -> bool:
+    held, needed = _held(now, there), _held(then, here)
+    if now.automaton.choice is None:
+        return held == needed
+    return held >= needed and there.seen & then.conditions.told == here.seen
+
+
+def held_for(now: Lowered, then: Lowered) -> tuple[RegisterField, ...]:
+    """Return the register that a running scan holds, if it is enough for conditions in the place of its own (`AfaError`)."""
+    held = now.registers.slots
+    lacking = [slot for slot in then.registers.slots if slot not in held]
+    if lacking:
+        here, there = (", ".join(f"{s.item}{' or None' * s.optional}" for s in slots) for slots in (held, lacking))
+        raise AfaError(
+            f"expected conditions that read no more of a match than a running operator holds for them ({here or 'nothing'}) but "
+            f"got one that reads {there}: make a new operator of the query, and feed it what the window still holds"
+        )
+    return tuple(held)
 
 
 def changes(now: Lowered, then: Lowered) -> QueryChanges:

@@ -22,7 +22,7 @@ from afa.language.match_states import FINAL, START, WAIT, WAITS, MatchState, Pre
 from afa.language.pattern import STRICT, Tree
 from afa.language.positions import Positions
 from afa.language.presence import Presence
-from afa.language.registers import Registers
+from afa.language.registers import FRESH, Registers, Running
 from afa.language.row_places import counts_of
 from afa.language.steps import StateGraph, StateStep
 from afa.language.terms import Aggregate, Ref
@@ -33,7 +33,7 @@ from afa.schema import Schema
 
 
 class Lowered:
-    """A tree, lowered; no state gets one of the names in ``taken``.
+    """A tree, lowered, as ``running`` allows.
 
     Its ``returns`` (what a match shows) are over terms; ``back`` is what a negation at the start asks of a stage in front.
     ``shows``: whether a register holds what they read. ``asks``: whether arcs ask their conditions; else they take any event.
@@ -43,13 +43,13 @@ class Lowered:
     def __init__(
         self,
         tree: Tree,
-        taken: Collection[str] = (),
+        running: Running = FRESH,
         *,
         shows: bool = True,
         asks: bool = True,
         each_row: Collection[str] | None = None,
     ) -> None:
-        self._taken, self._asks = taken, asks
+        self.running, self._asks = running, asks
         self.tree = tree
         self.back = LookingBack.of(tree)
         self.event = Schema.of(tree.event if self.back is None else self.back.event, "event")
@@ -64,10 +64,10 @@ class Lowered:
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
-        self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended)
+        self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended, asks)
         self.steps = StateGraph(self.conditions, self.reader, everywhere=each_row is not None)
         times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
-        self.registers = Registers(self.steps, values, tree.payload, times, asks, each_row or ())
+        self.registers = Registers(self.steps, values, tree.payload, times, asks, each_row or (), running.fields)
         self.names = self._names()
         self.arc_of: dict[StateStep, Arc] = {}  # where a step is an arc
         self.automaton = Automaton(
@@ -104,7 +104,7 @@ class Lowered:
                 absent = self.conditions.ways(state)[0].gap.absent
                 name += "".join(f"~{c.name}" for c in absent) or f" {state.skip.strategy if state.skip else STRICT}"
             number, base = 1, name
-            while name in names.values() or name in self._taken:
+            while name in names.values() or name in self.running.names:
                 number += 1
                 name = f"{base} {number}"
             names[state] = name

@@ -56,10 +56,12 @@ class Predicates:
     """The predicates of a pattern's components over items.
 
     ``told`` are the components of which a state must say whether they have taken an event; all of ``ended`` must be true when the
-    match has its last event.
+    match has its last event. ``asks``: whether they are asked; else items are those of ``returns``.
     """
 
-    def __init__(self, tree: Tree, positions: Positions, reader: ItemReader, returns: list[Expr], ended: list[Expr]) -> None:
+    def __init__(
+        self, tree: Tree, positions: Positions, reader: ItemReader, returns: list[Expr], ended: list[Expr], asks: bool = True
+    ) -> None:
         self.positions, self.reader, self.type_column = positions, reader, tree.type_column
         self.where = [self._read(c, c.where, typed=True) for c in positions.components]
         self.first = [self._read(c, c.first) for c in positions.components]
@@ -78,7 +80,8 @@ class Predicates:
         self.ended = ended
         asked += [tuple(ended), () if self.limit is None else (self.limit,), *(each.exprs for each in self.blocks)]
         asked += [(noted.value, *noted.where) for noted in (item.noted for item in self.notes.values()) if noted is not None]
-        self.items = {replace(item, now=False) for exprs in [*asked, returns] for expr in exprs for item in items_of(expr)}
+        asked = [*(asked if asks else ()), tuple(returns)]
+        self.items = {replace(item, now=False) for exprs in asked for expr in exprs for item in items_of(expr)}
         self.told = {c.name for c in positions.components if c.first or c.rest}
         self.told |= {item.component for item in self.items if item.kind != "last" and item.noted is None}
         self._later = [self._takable(p) for p in range(len(positions.components))]

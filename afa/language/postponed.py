@@ -98,7 +98,7 @@ def _lowered_without(lowered: Lowered, waiting: list[tuple[Component, Expr]]) ->
         return replace(component, done=tuple(expr for expr in component.done if (component, expr) not in waiting))
 
     tree = lowered.tree
-    return Lowered(replace(tree, pattern=rebuilt(tree.pattern, without), returns=lowered.returns), lowered._taken)
+    return Lowered(replace(tree, pattern=rebuilt(tree.pattern, without), returns=lowered.returns), lowered.running)
 
 
 def _exponential(lowered: Lowered) -> int:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
-from afa.language.changes import QueryChanges, changes, digests, renamed
+from afa.language.changes import QueryChanges, changes, digests, held_for, renamed
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
 from afa.language.path_conditions import Postponed
 from afa.language.pattern import Tree
 from afa.language.postponed import QueryPlan, served
+from afa.language.registers import FRESH, Running
 from afa.language.scanned_query import scanned
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -65,24 +66,23 @@ class Query(Pattern):
         The tree names what is not there, or asks for what no automaton does.
     """
 
-    __slots__ = ("_lowered", "_taken", "tree")
+    __slots__ = ("_lowered", "_running", "tree")
 
     tree: Tree
     _lowered: Lowered
-    _taken: frozenset[str]
+    _running: Running
 
     def __init__(self, tree: Tree) -> None:
-        self._fill(tree, frozenset())
+        self._fill(tree, FRESH)
 
-    def _fill(self, tree: Tree, taken: frozenset[str]) -> None:
-        """Lower a tree; ``taken``: names that no state may have."""
+    def _fill(self, tree: Tree, running: Running) -> None:
         if not isinstance(tree, Tree):
             raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
         object.__setattr__(self, "tree", tree)
         if tree.rows is not None and tree.skip is None:
             raise AfaError("expected a query that chooses (AFTER MATCH SKIP) where each row of a match is shown but got skip=None")
-        object.__setattr__(self, "_lowered", Lowered(tree, taken) if tree.skip is None else scanned(tree, taken))
-        object.__setattr__(self, "_taken", taken)
+        object.__setattr__(self, "_lowered", Lowered(tree, running) if tree.skip is None else scanned(tree, running))
+        object.__setattr__(self, "_running", running)
 
     @property
     def automaton(self) -> Automaton:
@@ -284,22 +284,26 @@ class Query(Pattern):
         mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
         if mine != its:
             raise AfaError(
-                "expected a query that chooses and shows alike (PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES), for an operator that "
-                "runs, but got another one: make a new operator of it, and feed it what the window still holds"
+                "expected a query that chooses and shows alike, for an operator that runs (PATTERN, AFTER MATCH SKIP, WITHIN, "
+                "MEASURES, and which of their values conditions say are not missing), but got another one: make a new operator of "
+                "it, and feed it what the window still holds"
             )
         now, then, led = self._served(postpone, {}), other, other._served(postpone, {})
+        if mine is not None and led.lowered.registers.slots != now.lowered.registers.slots:
+            then = _query(other.tree, Running(other._running.names, held_for(now.lowered, led.lowered)))
+            led = then._served(postpone, {})
         if now.waiting != led.waiting:
             raise AfaError(
                 f"expected a query with the same conditions that wait for the match, as a running operator asks them, but got "
                 f"{_words(now.waiting)} and {_words(led.waiting)}; try postpone=False here, if the operator was made with it"
             )
         while clash := renamed(now.lowered, led.lowered):
-            then = _query(other.tree, clash | then._taken)
+            then = _query(other.tree, Running(clash | then._running.names, then._running.fields))
             led = then._served(postpone, {})
         return changes(now.lowered, led.lowered)._replace(query=then)
 
     def __eq__(self, other: object) -> bool:
-        return (self.tree, self._taken) == (other.tree, other._taken) if isinstance(other, Query) else NotImplemented
+        return (self.tree, self._running) == (other.tree, other._running) if isinstance(other, Query) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.tree)
@@ -311,7 +315,7 @@ class Query(Pattern):
         raise AttributeError(f"a Query is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _query, (self.tree, self._taken)
+        return _query, (self.tree, self._running)
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self.tree.key)}" if self.tree.key else ""
@@ -319,10 +323,10 @@ class Query(Pattern):
         return f"Query({' '.join(self.components)}{by}{within})"
 
 
-def _query(tree: Tree, taken: frozenset[str]) -> Query:
-    """Make a query whose states don't have some names. Used by pickle."""
+def _query(tree: Tree, running: Running) -> Query:
+    """Make a query that takes the place of another one. Used by pickle."""
     found = Query.__new__(Query)
-    found._fill(tree, taken)
+    found._fill(tree, running)
     return found
 
 

@@ -41,10 +41,21 @@ class RegisterField(NamedTuple):
         return None if self.optional or self.type is None else ZEROS[self.type]
 
 
+class Running(NamedTuple):
+    """What a query keeps to that takes the place of another one in a running operator."""
+
+    names: frozenset[str] = frozenset()  # that no state may have: there partial matches lack what it needs
+    fields: tuple[RegisterField, ...] = ()  # that the register has, whether it needs them or not
+
+
+FRESH = Running()
+
+
 class Registers:
     """The register of a query; ``shown`` is the class of payloads.
 
     ``asks``: whether it holds what conditions read. ``optional``: RETURN's values that may be None, whatever the states say.
+    ``kept``: fields that it has, whether one reads them or not.
     """
 
     def __init__(
@@ -55,8 +66,10 @@ class Registers:
         times: tuple[str, ...] = (),
         asks: bool = True,
         optional: Collection[str] = (),
+        kept: Collection[RegisterField] = (),
     ) -> None:
         _check_names(returns)
+        self._more = {field.item: field for field in kept}
         self.steps, self.returns, self._asks, self._may_lack = steps, returns, asks, optional
         self.fences = {step: steps.fence(step) for step in steps.steps}
         self.skips = {state: steps.skipped(state) for state in steps.states}
@@ -102,7 +115,8 @@ class Registers:
     # -- fields --------------------------------------------------------------------------------------------------------------
 
     def _slots(self) -> list[RegisterField]:
-        held = sorted(set().union(*self.live.values()), key=self._order)
+        live = set().union(*self.live.values())
+        held = sorted({*live, *(item for item in self._more if item is not None)}, key=self._order)
         types = self._temporary(held)
         left, slots = list(held), []
         for name, value in self.returns:
@@ -119,7 +133,8 @@ class Registers:
             while name in taken:
                 name += "_"
             taken.add(name)
-            slots.append(RegisterField(name, self.steps.reader.type_of(item), self._optional(item), item, None))
+            own = RegisterField(name, self.steps.reader.type_of(item), self._optional(item), item, None)
+            slots.append(own if item in live else self._more[item])
         return slots
 
     def _order(self, item: Item) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ before the one that ends the match by the same row; behind an end nothing is tri
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from afa.errors import AfaError
@@ -17,18 +16,18 @@ from afa.language.items import Item
 from afa.language.lowering import Lowered
 from afa.language.pattern import PARTITION, STRICT, Tree, components_of, gaps_of
 from afa.language.preference import END, Preference
-from afa.language.registers import Registers
+from afa.language.registers import FRESH, Registers, Running
 from afa.language.rows_asked import rows_shown
 from afa.language.steps import StateStep
 from afa.model.automaton import changed
 from afa.model.choice import NEXT, PAST, Choice, Ranked, Way, place_of
 
 
-def scanned(tree: Tree, taken: Collection[str] = ()) -> Lowered:
+def scanned(tree: Tree, running: Running = FRESH) -> Lowered:
     """Lower a tree with AFTER MATCH SKIP to an automaton that chooses."""
     _check(tree)
     bare = replace(tree, skip=None, rows=None)
-    lowered = Lowered(bare, taken, shows=False)
+    lowered = Lowered(bare, running, shows=False)
     rows = None if tree.rows is None else rows_shown(tree, lowered)
     each_row = rows.optional if rows is not None and rows.running else None
     measures = Lowered(bare, shows=rows is None or rows.running, asks=False, each_row=each_row)

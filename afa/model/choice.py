@@ -66,8 +66,8 @@ class Choice(NamedTuple):
     def said(self) -> Any:
         """All that a snapshot must have in common with it, as plain data."""
         ways = sorted((*way, *ranked) for way, ranked in self.ways.items())
-        shown = [str(arc.name) for arc in self.measures.arcs] if self.rows is None else self.rows.said
-        return [self.skip, sorted(self.to), self.window, [list(way) for way in ways], shown]
+        shown = [str(arc.name) for arc in self.measures.arcs], self.rows and self.rows.said, self.schema.describe()
+        return [self.skip, sorted(self.to), self.window, [list(way) for way in ways], *shown]
 
     @staticmethod
     def way_of(arc: Arc) -> Way:

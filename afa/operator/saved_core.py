@@ -105,7 +105,7 @@ def fingerprint(automaton: Automaton) -> bytes:
     if automaton.having is not None:
         shape = (*shape, "having", getattr(automaton.having, "text", None))  # a function can't be compared
     if automaton.choice is not None:
-        shape = (*shape, "choice", automaton.choice.said, automaton.choice.schema.describe())
+        shape = (*shape, "choice", automaton.choice.said)
     return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
 
 

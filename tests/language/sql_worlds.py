@@ -8,6 +8,7 @@ steps an operator may be restored from its snapshot, another condition put in fo
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice, product
 from math import factorial, prod
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 import afa
-from afa import FOREVER, AfaError, Punctuation, insert, retract
+from afa import BEGINNING, FOREVER, AfaError, Punctuation, insert, retract
 from tests.language.backtracking import TIMES, Node, Picks, Row, Sql, Term, take, told
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
@@ -332,7 +333,7 @@ class Beside:
             self.seen["snapshots"] += 1
             self.last += "snapshot "
         if query.later is None and choose.chance(15):
-            query = self._swap(operator, query, max(promised, choose.number(1, 9)), out)
+            query = self._swap(operator, query, out)
         if force and choose.chance(15):
             saved, row = operator.snapshot(), choose.one(tuple(force))
             bad = insert(row._replace(at=None), promised - 1) if promised else insert(row._replace(at=None, kind="?"), row.at)
@@ -344,20 +345,32 @@ class Beside:
             self.last += "refused "
         return operator, query, out
 
-    def _swap(self, operator: Any, query: Sql, at: int, out: list[Any]) -> Sql:
-        """Put another condition of a variable in force from an instant on; append what changes."""
-        plain = [name for name, (text, _) in query.define.items() if text.startswith("kind")]
-        if not plain:
+    def _swap(self, operator: Any, query: Sql, out: list[Any]) -> Sql:
+        """Put another condition of a variable in force from an instant on, which reads no more; append what changes."""
+        at = self._choose.number(1, 9)
+        if not query.define:
             return query
-        later = {**query.define, self._choose.one(tuple(plain)): of_kinds(self._choose)}
-        changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
-        assert not changes.goes
-        ends = {(arc.src, arc.dst, arc.select): arc for arc in (change.payload for change in changes.arcs if change.diff > 0)}
+        name = self._choose.one(tuple(query.define))
+        later = {**query.define, name: of_kinds(self._choose)}
+        less = re.search(r"\bv\b", query.define[name][0]) is not None
+        try:
+            changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
+        except AfaError as error:  # the condition says that v is there, which measures or other conditions read
+            if not less or not re.search("which of their values conditions say are not missing| or None: make", str(error)):
+                raise
+            return query
+        if changes.goes:  # states that tell what only this condition reads: matches that rest there end
+            assert less
+            return query
+        self.seen["reads less"] += less
+        self._arcs += [change.payload for change in changes.arcs if change.diff > 0]
         gone = [change.payload for change in changes.arcs if change.diff < 0]
-        assert len(ends) == len(gone) == len(changes.arcs) // 2
-        for arc in gone:
-            self._arcs.append(ends[arc.src, arc.dst, arc.select])
-            out += operator.swap(arc.name, self._arcs[-1], at=at)
+        if operator._core.progress.arc_promise > BEGINNING:  # arcs with a lifetime in the past are late
+            at = operator._core.progress.now
+            out += operator.push_many([*changes.arcs])
+        else:
+            ends = [each for arc in gone for each in (retract(arc, BEGINNING), insert(arc, BEGINNING, at))]
+            out += operator.push_many([*ends, *(insert(arc, at) for arc in self._arcs)])
         self.seen["swaps"] += bool(gone)
         self.last += f"swap {later} at {at} "
         return query._replace(later=(at, later))

@@ -284,7 +284,7 @@ def test_options_that_do_not_fit() -> None:
         with pytest.raises(AfaError, match="expected ONE ROW PER MATCH for the lineage of a match but got a row"):
             ask(out[0])
     with pytest.raises(
-        AfaError, match=r"expected a query that chooses and shows alike \(PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES\)"
+        AfaError, match=r"expected a query that chooses and shows alike.* \(PATTERN, AFTER MATCH SKIP, WITHIN, MEASURES, and"
     ):
         query.changes_to(afa.sql(falls("COUNT(*) AS n"), event=Tick))
 

@@ -223,3 +223,82 @@ def test_warnings() -> None:
     assert "events of one instant are alternatives" in tied[0]
     assert endless == ("without WITHIN a match never expires: what has begun is held for ever",)
     assert Query(rising(above(1), order="x")).explain().warnings == ()
+
+
+# -- scans (AFTER MATCH SKIP) ------------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    kind: str
+    x: int | None
+    at: afa.Instant | None = None
+
+
+def scan(define: str, measures: str = "LAST(b.x) AS n", rows: str = "ONE ROW", pattern: str = "a b* c") -> Query:
+    return afa.sql(
+        f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES {measures} {rows} PER MATCH AFTER MATCH SKIP PAST LAST ROW
+        PATTERN ({pattern}) WITHIN 50 DEFINE a AS kind = 'a', {define}, c AS kind = 'c')""",
+        event=Row,
+    )
+
+
+def told_by(op: Any, text: str, le: int) -> list[tuple[Any, int]]:
+    """Push rows side by side, a letter and a digit each; what comes: n, LE."""
+    rows = [insert(Row(kind, int(x)), le + i) for i, (kind, x) in enumerate(zip(text[::2], text[1::2]))]
+    return [(change.payload.n, change.le) for change in op.push_many(rows)]
+
+
+@pytest.mark.parametrize("reads", ["x > a.x", "x > PREV(x)", "x >= MAX(b.x)"])
+def test_conditions_of_a_scan_may_read_less(reads: str, engine: str) -> None:
+    """What has begun goes on; and by the query as it then runs there is a way back."""
+    one, other = scan(f"b AS kind = 'b' AND {reads}"), scan("b AS kind = 'b' AND x < 9")
+    told = one.changes_to(other)
+    assert (told.stays, told.goes, told.comes) == (("a", "b+"), (), ())
+    assert told.query.changes_to(other).arcs == other.changes_to(scan("b AS kind = 'b' AND x < 9")).arcs == ()
+    assert pickle.loads(pickle.dumps(told.query)) == told.query
+    op = one.operator(engine=engine)
+    assert told_by(op, "a3b4b9c0", 1) == [(9, 4)]
+    assert told_by(op, "a3b4", 5) == []
+    op.push_many([*told.arcs])
+    op._check()
+    assert told_by(op, "b1c0a3b9c0", 7) == [(1, 8)]
+    op = one.restore(op.snapshot(), arcs=[change.payload for change in told.arcs], engine=engine)
+    assert told_by(op, "a3b4", 12) == []
+    back = told.query.changes_to(one)
+    op.push_many([*back.arcs])
+    op._check()
+    assert told_by(op, "b9c0a3b4b9c0", 14)[-1:] == [(9, 19)]
+
+
+@pytest.mark.parametrize(
+    ("define", "other", "options", "message"),
+    [
+        ("b AS x > 0", "b AS x > a.x", {}, r"holds for them \(nothing\) but got one that reads a: last\(x\) or None: make a"),
+        (
+            "b AS x > LAST(a.x) AND x > PREV(x)",
+            "b AS x > SUM(b.x)",
+            {},
+            r"holds for them \(any: last\(x\) or None, a: last\(x\) or None\) but got one that reads b: sum\(x\): make",
+        ),
+        (
+            "b AS x > 0",
+            "b AS kind = 'b'",
+            {"measures": "SUM(b.x) AS n"},
+            "and which of their values conditions say are not missing",
+        ),
+        (
+            "b AS x > 0",
+            "b AS kind = 'b'",
+            {"measures": "SUM(b.x) AS n", "rows": "ALL ROWS"},
+            "and which of their values conditions say are not missing",
+        ),
+    ],
+)
+def test_conditions_of_a_scan_that_need_more(define: str, other: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        scan(define, **options).changes_to(scan(other, **options))
+
+
+def test_what_a_scan_shows_does_not_depend_on_what_conditions_read() -> None:
+    one, other = (scan(f"b AS x > 0, d AS {each}", "c.x AS n", pattern="a (b? d)+ c") for each in ("x > SUM(b.x)", "x > 3"))
+    assert one.changes_to(other).goes == ("d+ strict",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.language.sql_worlds import WORLDS
 
 MET = {
-    **{"came": 600, "snapshots": 150, "swaps": 20, "refused calls": 100},
+    **{"came": 600, "snapshots": 150, "swaps": 20, "reads less": 8, "refused calls": 100},
     **{"compared": 1500, "compared, more than 20 rows": 150, "compared, rows with an RE": 100},
 }
 
