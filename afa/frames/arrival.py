@@ -42,7 +42,7 @@ def withdrawing(plan: OperatorPlan, columns: dict[str, Any], batch: int | None) 
 
 
 def _one_by_one(op: Any, columns: dict[str, Any]) -> int:
-    """Count what is taken back by an operator with a stage behind it, which takes a batch as one step."""
+    """Count what is taken back where a batch would be one step: behind a stage, or in a scan (AFTER MATCH SKIP)."""
     table = table_of(columns)
     assert table is not None
     keyed = op._core.keys is not None

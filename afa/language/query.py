@@ -226,23 +226,25 @@ class Query(Pattern):
         """
         said = options_again(options)
         key = own_key(self, said)
-        older = {"Choose", "AllRows", "ChosenMembers"} & {part.name for part in parts_of(blob)[0]}
-        if older and self.automaton.choice is not None:
+        around, alone = parts_of(blob)
+        older = {"Choose", "AllRows", "ChosenMembers"} & {part.name for part in around}
+        if older and self.automaton.choice is not None and not belongs(self.automaton, alone):
             raise SnapshotError(
-                f"expected a snapshot of an operator that chooses while it matches but got one of an older version, which chose "
-                f"behind it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it what the window still holds"
+                f"expected a snapshot of this query, whose operator chooses while it matches, but got one of another, or of an older "
+                f"version, which chose behind it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it what the "
+                f"window still holds"
             )
         check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))
         sigma = said.pop("speculation", None)
 
-        def alone(part: bytes) -> Keyed | Operator:
+        def bare(part: bytes) -> Keyed | Operator:
             waits = self._served(None, {}).automaton
             automaton = waits if waits.having is not None and belongs(waits, part) else self.automaton
             made: Keyed | Operator = Operator.restore(automaton, part, arcs=arcs, **said, key=key)
             return made
 
-        found: Keyed | Operator | Around = restore(blob, alone, self.stages(), stages, sigma)
+        found: Keyed | Operator | Around = restore(blob, bare, self.stages(), stages, sigma)
         return found
 
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:

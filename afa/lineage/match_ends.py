@@ -271,7 +271,8 @@ def matches_from(held: LineageSource, key: Hashable, low: int) -> list[Change]:
     low = max(low, held.progress.output)
     shown, known = len(held.shown.fields), held.engine.matches(key, low)
     if known is not None:
-        payloads = [(tuple(held.automaton.match(register)), le, re) for register, le, re in known]
+        match = held.automaton.match if held.automaton.choice is None else tuple  # a scan holds what is shown
+        payloads = [(tuple(match(register)), le, re) for register, le, re in known]
         told = _longest(held, ((payload[:shown], le, re) for payload, le, re in payloads))
         return [Change(held.shown.cls(*payload), le, re, 1, key) for payload, le, re in told]
     transitions = Transitions(held.automaton, held.table, Faults() if held.goes_on else None)

@@ -122,6 +122,11 @@ class Automaton:
 
     def match(self, register: Any) -> Any:
         """Return what a match with this register shows."""
+        if self.choice is not None:
+            raise AutomatonError(
+                "expected an automaton whose matches show their registers but got one that chooses (AFTER MATCH SKIP), whose matches "
+                "show its measures: see what its operator tells"
+            )
         return register if self.shown is None else self.shown(*register[: len(self.match_schema.fields)])
 
     def check_arc(self, arc: Any) -> None:

@@ -159,7 +159,7 @@ class Matching:
         return tables.answer(self._found(come, net), come, self._core, net)
 
     def lineage(self, match: Change) -> Lineage:
-        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`. Behind a `Choose`, of chosen ones.
+        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`. Of SQL, of a match that is shown.
 
         Nothing is held for it before; so a match that began before the last watermark has none, unless the operator has
         ``lineage=True``.

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, Funnel, Gapless, Instant, Keyed, Operator, Punctuation, insert, query, retract, sql
-from afa.errors import AfaError
+from afa.errors import AfaError, AutomatonError
 from tests import raising
 
 MINUTE = 60_000
@@ -455,3 +455,21 @@ def test_stages_have_the_funnel_of_their_operator() -> None:
     found = operator.funnel()
     assert found.cause == "value"
     assert found.why.endswith("no status is 'refund', but 'approved', 'declined'")
+
+
+def test_matches_before_the_choice() -> None:
+    """Of the attempts of a scan each end is counted; what is shown are fewer."""
+    chosen = sql(
+        """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(b.amount) AS n AFTER MATCH SKIP PAST LAST ROW PATTERN (a b+)
+        WITHIN 9 DEFINE b AS amount > 0)""",
+        event=Pay,
+    )
+    op = chosen.operator()
+    assert len(op.push_many([insert(Pay("c", x, ""), x) for x in (1, 2, 3)])) == 1
+    found = op.funnel()
+    assert (found.matches, found.why) == (
+        3,
+        "3 matches, from 3 beginnings; these are the matches of the arcs, before AFTER MATCH SKIP",
+    )
+    with pytest.raises(AutomatonError, match=r"but got one that chooses \(AFTER MATCH SKIP\), whose matches show its measures"):
+        chosen.automaton.match(chosen.automaton.register)

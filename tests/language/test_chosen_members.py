@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from typing import Any, NamedTuple
 
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import afa
-from afa import AfaError, Change, Punctuation, SnapshotError, insert, retract
-from speculation import Cleanse, stage_state
+from afa import AfaError, Change, Operator, Punctuation, SnapshotError, insert, retract
+from speculation import Choose, Cleanse, stage_state
+from speculation.layers import parts_of
 from tests.language import chosen_member_worlds
 
 
@@ -22,6 +24,16 @@ class Tick(NamedTuple):
 
 FALL = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES FIRST(a.x) AS top
     PATTERN (a d+) {within} DEFINE d AS x < PREV(x))"""
+
+
+OLD = (
+    b"K}JDC0lDQJXO)tsLuhYrb7iGrW^`q8nyqkQb95kVVRLjKa&LE~b97;HbPAA=k*8y5Z*OyDF_4m_O<{CnXrpv*Z~@bR000000001%lB0BQaHnHvZ*OyDF_E"
+    b"EbkphtmkpYsC%RnLk000000FnQ|#Q{G-MnO{vp6`2MnZv{od|A7N3p2^H>MtFGN*tYJm<qtcrE+0ub7jMjz`&N%fB*mh00000(|`Z~000000Mmc~000000"
+    b"00C4(|`Z~000000F{#f(|`Z~000000MCE_|NsC0|NoN#(|`Z~000000MCE_|NsC0|NoN$(|`Z~000000MCE_|NsC0|NoN%(|`Z~000000MCE_|NsC0|NoN"
+    b"&(|`Z~000000MCE_|NsC0|NoGb0|5X4z@L=?0Fk3}baIivk&==D!~p=r0c(;2!~p=30K@?Rk^sa2kdgqz0FnU20FnU20F=Z4k^sa2!~l{2!~l{3!~*~U0+"
+    b"I^E0{{R3k^#g60001!l98cnk^sa50002Q7ytkO0000YKmY&$0000SKmY&$0000WK#~B&0{{R3kiY"
+)
+"""A snapshot of `fall` by the version before, which chose behind the operator: base85."""
 
 
 def fall(within: str = "WITHIN 10") -> afa.Query:
@@ -124,13 +136,25 @@ def test_what_is_refused(engine: str) -> None:
 
 
 def test_snapshots_of_the_stages_of_older_versions(engine: str) -> None:
-    inner = fall().operator(engine=engine).snapshot()
+    old = base64.b85decode(OLD)
     for name in ("Choose", "AllRows", "ChosenMembers"):
-        blob = stage_state.seal(name, "after", [], [], None, inner)
-        with pytest.raises(
-            SnapshotError, match=f"chooses while it matches but got one of an older version.* by the stage {name}: make"
-        ):
-            fall().restore(blob, engine=engine)
+        blob = old if name == "Choose" else stage_state.seal(name, "after", [], [], None, parts_of(old)[1])
+        for restore in (fall().restore, lambda blob, **options: Operator.restore(fall(), blob, **options)):
+            with pytest.raises(SnapshotError, match=f"or of an older version, which chose behind it, by the stage {name}: make"):
+                restore(blob, engine=engine)
+        with pytest.raises(SnapshotError, match="expected a snapshot of"):
+            fall().restore(parts_of(blob)[1], engine=engine)
+
+
+def test_a_choose_of_the_users_own(engine: str) -> None:
+    """It stands behind what is chosen already; its snapshot is none of an older version, unless it is one of another query."""
+    op = Choose(by="end", window=10).after(fall().operator(engine=engine))
+    ticks = [insert(Tick("k", x), le) for le, x in enumerate((9, 7, 8, 5), 1)]
+    assert [change.le for change in op.push_many(ticks)] == [2, 4]
+    again = fall().restore(op.snapshot(), engine=engine)
+    assert [(change.diff, change.le) for change in again.push(retract(Tick("k", 9), 1))] == [(-1, 2)]
+    with pytest.raises(SnapshotError, match="but got one of another, or of an older version"):
+        fall("WITHIN 9").restore(op.snapshot(), engine=engine)
 
 
 def test_worlds(engine: str) -> None:

@@ -359,7 +359,7 @@ class Counting(Tally):
 
     def _accept(self, standing: StandingMatches, p: PMatch, t: int) -> None:
         self.ended[p.state].matched += standing.mark(p, ACCEPTED)
-        shown: Any = tuple(self.automaton.match(p.register))
+        shown: Any = tuple(p.register if self.automaton.choice is not None else self.automaton.match(p.register))
         self._told.setdefault(t, set()).add(shown if self.longest else (shown, p.re))
 
     def _forget(self, before: int | None) -> None:

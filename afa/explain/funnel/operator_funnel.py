@@ -17,7 +17,8 @@ def funnel(self: Matching, *, most: int | None = MOST) -> Funnel:
     """Return what every arc was asked, where partial matches ended, and in one sentence why there is no match.
 
     What is held is counted: with what the watermark has dropped it says nothing. Nothing is kept for it before. Matches are
-    those of the arcs, before ``collapse=``, ``having=`` or a stage behind the operator; `why` says so of these two options.
+    those of the arcs, before AFTER MATCH SKIP, ``collapse=``, ``having=`` or a stage behind the operator; `why` says so of the
+    first three.
 
     Parameters
     ----------
@@ -84,7 +85,8 @@ def _funnel_in(core: Core, most: int | None) -> Funnel:
         taken=core.changes,
     )
     found = funnel_of(source, most)
-    if found.cause == "matched" and isinstance(core.told, ToldAnew):
-        names = " and ".join(f"{name}=" for name, _ in core.told.options)
-        found = replace(found, why=f"{found.why}; these are the matches of the arcs, before {names}")
+    options = core.told.options if isinstance(core.told, ToldAnew) else []
+    before = ["AFTER MATCH SKIP"] * (core.automaton.choice is not None) + [f"{name}=" for name, _ in options]
+    if found.cause == "matched" and before:
+        found = replace(found, why=f"{found.why}; these are the matches of the arcs, before {' and '.join(before)}")
     return found

@@ -96,8 +96,8 @@ class Reasons(Matching):
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)
         self._named: dict[int, Change] = {}  # by item of the call: the event that an id names, the arc that a poll has brought
-        chooses = ["Choose"] if core.automaton.choice is not None else []
-        self._stages = frozenset([*(type(stage).__name__ for stage in stages), *chooses])
+        scans = ["Choose"] * (core.automaton.choice is not None)  # AFTER MATCH SKIP, told in the same words
+        self._stages = frozenset([*(type(stage).__name__ for stage in stages), *scans])
         keys = () if core.keys is None else core.keys.fields
         self._words = SentenceWords(core.taken, tuple(keys), core.tick, False, zone)
 

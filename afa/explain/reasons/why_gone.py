@@ -28,7 +28,7 @@ class WithdrawalFacts(NamedTuple):
     change: Change  # of an event in its whole form, or of an arc
     out: list[Change]  # what the change has announced and withdrawn
     next: Change | None  # the change behind it in the call, if it is one of an event of the same key
-    stages: frozenset[str]  # around the operator: Choose chooses, Cleanse holds back, LastBefore looks at what came before
+    stages: frozenset[str]  # around the operator: Choose chooses (a scan, too), Cleanse holds back, LastBefore looks back
     words: SentenceWords
 
 
