@@ -38,6 +38,8 @@ def check_scan(store: Store) -> None:
                 found_states = {tuple(state for state, _ in threads): 0 for threads in here}
                 here = {states: 0 for states in found_states if states in there}
             assert here == there, f"classes at le={row.le}: {here} against {there}"
-        found = {(rows[match.first].key, rows[match.last].key): match.shown for match in reading.matches()}
+        found = {
+            (rows[block.steps[match.first]].key, rows[block.steps[match.last]].key): match.shown for match in reading.matches()
+        }
         wanted = {(match.rows[0], match.rows[-1]): match.shown for match in scan.all_shown(fresh)}
         assert found == wanted, f"shown: {found} against {wanted}"

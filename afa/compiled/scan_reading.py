@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -9,11 +10,12 @@ from afa.compiled.block import KeyBlock
 from afa.compiled.kernel import layout as k
 from afa.compiled.store import Store
 from afa.engine import Picks, SoughtMatch, Step, Ways
+from afa.model.choice import PAST
 from afa.scan.told import RowTaken, picks_of, ways_of
 
 
 class HeldMatch(NamedTuple):
-    """A match shown: the steps of its first and last row, and what it shows: LE, RE, record, of one or of each row."""
+    """A match shown: the places of its first and last row, and what it shows: LE, RE, record, of one or of each row."""
 
     first: int
     last: int
@@ -27,21 +29,28 @@ class ScanReading:
         assert store.scan is not None
         self._store, self._choice = store, store.scan.choice
         self._block = KeyBlock(store, code)
-        self._steps = self._block.steps
-        self._at: dict[tuple[int, int], int] = {}  # steps by LE and sequence, once they are asked for
+        self._steps = self._block.order
         self._held = int(store.memory.m[k.Memory.held])
 
     def matches(self) -> Iterator[HeldMatch]:
         """Yield the matches that are shown, by their starts."""
+        return map(self._match, self._shown())
+
+    def _shown(self) -> Sequence[int]:
+        """Return the steps at which the matches begin that are shown, in order: a view."""
+        block = self._block
+        if not block.at:
+            return []
+        begin = k.HEAD + k.Block.shown * block.head(k.Block.cap)
+        found: Sequence[int] = block.m[begin + block.head(k.Block.shown_first) : begin + block.head(k.Block.shown_last)]
+        return found
+
+    def _match(self, step: int) -> HeldMatch:
         block, width = self._block, k.MatchRow.register + self._store.memory.register
         told, record = self._store.matches.layout.width, self._store.matches.record
-        if not block.at:
-            return
-        low, high = block.head(k.Block.shown_first), block.head(k.Block.shown_last)
-        for position in range(low, high):
-            step = block.word(k.Block.shown, position)
-            (le, seq, *_), *rows = block.rows(block.word(k.Block.matches_of, step), k.Block.matches, width)
-            yield HeldMatch(step, self._step_at(le, seq), tuple((t, re, record(words[:told])) for t, re, *words in rows))
+        (le, seq, *_), *rows = block.rows(block.word(k.Block.matches_of, step), k.Block.matches, width)
+        shown = tuple((t, re, record(words[:told])) for t, re, *words in rows)
+        return HeldMatch(self._place_of(self._le(step), block.word(k.Block.seq, step)), self._place_of(le, seq), shown)
 
     def ways(self, sought: SoughtMatch) -> Ways | None:
         """See `afa.engine.Engine.ways`."""
@@ -54,13 +63,11 @@ class ScanReading:
 
     def steps(self, low: int, high: int) -> list[Step]:
         """See `afa.engine.Engine.steps`."""
-        times = [self._block.word(k.Block.le, step) for step in self._steps]
-        first = max(sum(le < low for le in times) - 1, 0)
-        last = sum(le <= high for le in times) + 1
+        first, last = max(bisect_left(self._steps, low, key=self._le) - 1, 0), bisect_right(self._steps, high, key=self._le) + 1
         event = self._store.payloads.record
         return [
-            Step(le, le, True, {(event(words), re): copies for re, copies, *words in self._block.events(step)}, [])
-            for le, step in zip(times[first:last], self._steps[first:last])
+            Step(self._le(step), self._le(step), True, {(event(words), re): n for re, n, *words in self._block.events(step)}, [])
+            for step in self._steps[first:last].tolist()
         ]
 
     def classes(self, step: int) -> dict[Any, int]:
@@ -77,22 +84,32 @@ class ScanReading:
         return {tuple(found[first:end]): until for first, (end, until) in zip([0, *(end for end, _ in heads)], heads)}
 
     def _found(self, sought: SoughtMatch) -> list[HeldMatch]:
-        return [
-            match
-            for match in self.matches()
-            if any(t == sought.le and sought.re in (None, re) and tuple(record) in sought.payloads for t, re, record in match.shown)
-        ]
+        """Return the matches that show what is sought. O(log matches + those near it)."""
+        begins, le, found = self._shown(), sought.le, list[HeldMatch]()
+        least = le - self._block.head(k.Block.span) if len(begins) else 0
+        for step in begins[: bisect_right(begins, le, key=self._le)][::-1]:
+            match = self._match(step)
+            over = self._choice.skip == PAST and self._le(self._steps[match.last]) < le  # so are those before it
+            if over or self._le(step) < least:
+                break
+            if sought.is_among(match.shown):
+                found.append(match)
+        return found[::-1]
 
-    def _step_at(self, le: int, seq: int) -> int:
-        if not self._at:
-            word = self._block.word
-            self._at = {(word(k.Block.le, step), word(k.Block.seq, step)): step for step in self._steps}
-        return self._at[le, seq]
+    def _le(self, step: int) -> int:
+        return self._block.word(k.Block.le, step)
+
+    def _place_of(self, le: int, seq: int) -> int:
+        """Return the place of a row among those of its key. O(log rows + those of its LE)."""
+        place = bisect_left(self._steps, le, key=self._le)
+        while self._block.word(k.Block.seq, self._steps[place]) != seq:
+            place += 1
+        return place
 
     def _rows(self, match: HeldMatch) -> list[RowTaken]:
         """Read back which place of the pattern took each row of a match, from the links of its rows."""
-        first, last = self._steps.index(match.first), self._steps.index(match.last)
-        steps = self._steps[first : last + 1]
+        first = match.first
+        steps = self._steps[first : match.last + 1].tolist()
         links, source = [], k.NOWHERE
         for step in steps:
             links.append(self._link(step, source))

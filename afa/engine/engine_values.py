@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.journal import Journal
@@ -83,6 +83,10 @@ class SoughtMatch(NamedTuple):
     # have an RE at or above this, by states and registers, whatever their starts (`afa.lineage.bounded`); with an ``re``, which is
     # this then, only if no match with these payloads has a larger one.
     least: int | None = None
+
+    def is_among(self, shown: Iterable[tuple[int, int, Any]]) -> bool:
+        """Return whether it is one of these: LE, RE, record."""
+        return any(le == self.le and self.re in (None, re) and tuple(record) in self.payloads for le, re, record in shown)
 
 
 class Picks(NamedTuple):

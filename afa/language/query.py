@@ -230,9 +230,9 @@ class Query(Pattern):
         older = {"Choose", "AllRows", "ChosenMembers"} & {part.name for part in around}
         if older and self.automaton.choice is not None and not belongs(self.automaton, alone):
             raise SnapshotError(
-                f"expected a snapshot of this query, whose operator chooses while it matches, but got one of another, or of an older "
-                f"version, which chose behind it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it what the "
-                f"window still holds"
+                f"expected a snapshot of this query, whose operator chooses while it matches, but got one of another, or of an "
+                f"older version, which chose behind it, by the stage {', '.join(sorted(older))}: make a new operator, and feed it "
+                f"what the window still holds"
             )
         check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))

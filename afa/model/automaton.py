@@ -124,8 +124,8 @@ class Automaton:
         """Return what a match with this register shows."""
         if self.choice is not None:
             raise AutomatonError(
-                "expected an automaton whose matches show their registers but got one that chooses (AFTER MATCH SKIP), whose matches "
-                "show its measures: see what its operator tells"
+                "expected an automaton whose matches show their registers but got one that chooses (AFTER MATCH SKIP), whose "
+                "matches show its measures: see what its operator tells"
             )
         return register if self.shown is None else self.shown(*register[: len(self.match_schema.fields)])
 

@@ -12,6 +12,7 @@ from afa.engine import Ends, Living, Picks, Setup, SoughtMatch, Step, Ways
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.interpreted_engine import InterpretedEngine
 from afa.interpreted.state import State
+from afa.model.choice import PAST
 from afa.scan.attempts import derive
 from afa.scan.orbits import RowScan, ScanMatch, ScanState
 from afa.scan.told import RowTaken, picks_of, ways_of
@@ -112,16 +113,19 @@ class ScanEngine(InterpretedEngine):
         return Ends()
 
     def _found(self, key: Hashable, sought: SoughtMatch) -> list[ScanMatch]:
-        """Return the matches that show what is sought."""
+        """Return the matches that show what is sought. O(matches near it; without WITHIN all before it, if they may overlap)."""
         s: Any = self.states.get(key)
-        there = [] if s is None else s.shown.values()
-        return [
-            match
-            for match in there
-            if any(
-                le == sought.le and sought.re in (None, re) and tuple(record) in sought.payloads for le, re, record in match.shown
-            )
-        ]
+        found: list[ScanMatch] = []
+        if s is None:
+            return found
+        for start in s.shown.irange(None, s.place(sought.le + 1), inclusive=(True, False), reverse=True):
+            match, window = s.shown[start], self._choice.window
+            over = self._choice.skip == PAST and match.rows[-1] < s.place(sought.le)  # so are those before it
+            if over or (window is not None and s.index[start].le <= sought.le - window):
+                break
+            if sought.is_among(match.shown):
+                found.append(match)
+        return found[::-1]
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import pytest
 
 import afa
 from afa import AfaError, Change, Operator, Punctuation, SnapshotError, insert, retract
+from afa.engine import SoughtMatch
 from speculation import Choose, Cleanse, stage_state
 from speculation.layers import parts_of
 from tests.language import chosen_member_worlds
@@ -161,3 +162,32 @@ def test_worlds(engine: str) -> None:
     """A sample; the long run: ``python -m tests.worlds chosen-members``."""
     seen = chosen_member_worlds.WORLDS.run("sample", range(40), engine, more_than={"matches": 37, "again": 1})
     assert seen["declined"] < 3, seen
+
+
+class Named(NamedTuple):
+    name: str
+    x: int
+    at: afa.Instant | None = None
+
+
+@pytest.mark.parametrize("skip", ["PAST LAST ROW WITHIN", "TO NEXT ROW WITHIN", "PAST LAST ROW"])
+def test_a_match_is_found_among_those_near_it(skip: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not among all that are shown. Rows of one instant are ordered by text, whichever came first."""
+    after = skip.partition(" WITHIN")[0]
+    query = afa.sql(
+        f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, name MEASURES a.x AS x AFTER MATCH SKIP {after} PATTERN (a b)
+        {"WITHIN 4" if skip != after else ""} DEFINE a AS name IN ('n', 'z'), b AS name IN ('a', 'b'))""",
+        event=Named,
+    )
+    op = query.operator(engine=engine)
+    rows = [insert(Named(name, i), le) for i in range(90) for name, le in (("b", 3 * i + 3), ("z", 3 * i + 2), ("n", 3 * i + 3))]
+    out = op.push_many([*rows, insert(Named("a", 0), 3 * 90 + 3)])
+    assert len(out) == 91
+    asked: list[Any] = []
+    plain = SoughtMatch.is_among
+    monkeypatch.setattr(SoughtMatch, "is_among", lambda self, shown: asked.append(shown) or plain(self, shown))
+    for match, names in ((out[0], "zb"), (out[45], "zb"), (out[-1], "na")):
+        (path,) = op.lineage(match).paths()  # type: ignore[arg-type]
+        assert "".join(event.payload.name for _, event in path) == names
+        assert path[-1][1].le == match.le
+    assert len(asked) <= 9
