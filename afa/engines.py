@@ -25,7 +25,7 @@ def make_engine(name: str, setup: Setup) -> Engine:
     """
     _check_name(name)
     choice = setup.automaton.choice
-    if name != "interpreted" and (choice is None or choice.rows is None or choice.rows.running):
+    if name != "interpreted":
         from afa.compiled.fit import serves
 
         if serves(setup.automaton, name == "compiled"):

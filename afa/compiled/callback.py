@@ -102,12 +102,13 @@ class Callback:
         forms, w, faults = self._scan.registers, self._memory.w, self._transitions.faults
         begin, end = int(w[k.Scratch.match_from]), int(w[k.Scratch.match_to])
         words = (ctypes.c_int64 * forms.layout.width).from_address(register)[:]
-        payload = (ctypes.c_int64 * self._payloads.layout.width).from_address(event)[:]
+        seen = forms if self._scan.finishes and number == len(self._scan.arcs) - 1 else self._payloads
+        payload = (ctypes.c_int64 * seen.layout.width).from_address(event)[:]
         transfer: Any = self._scan.arcs[number].arc.transfer
         try:
             found = forms.record(words)
             if transfer is not None:
-                found = forms.layout.schema.take(transfer(self._payloads.record(payload), found))
+                found = forms.layout.schema.take(transfer(seen.record(payload), found))
             if faults is not None:
                 faults.check(found)
         except Exception as error:

@@ -171,6 +171,7 @@ class ArcProgram:
         w += scan.before or ()
         w[k.Program.measure_begin] = len(w)
         w += scan.begin
+        w[k.Program.finish] = first + len(scan.arcs) - 1 if scan.finishes else k.NOWHERE
         w[k.Program.measures] = len(w)
         for code, dst in scan.table:
             w += [code if code == k.NOWHERE else first + code, dst]

@@ -25,13 +25,18 @@ class ScanProgram(NamedTuple):
 
     choice: Choice
     registers: RecordForms  # of measures
-    arcs: tuple[CompiledArc, ...]
+    arcs: tuple[CompiledArc, ...]  # of measures, and behind them that of Rows.finish
     table: tuple[tuple[int, int], ...]  # `Measure`; arcs by their numbers here
     begin: tuple[int, ...]  # words of the first register
     lands: tuple[int, ...]  # by place
     hidden: tuple[int, ...]  # by place
     before: tuple[int, ...] | None  # by word of a register of the automaton: the word of the payload of the row before, or NOWHERE
     ways: dict[Way, int]  # their bits
+
+    @property
+    def finishes(self) -> bool:
+        """Whether the last arc is that of `Rows.finish`."""
+        return self.choice.rows is not None and self.choice.rows.finish is not None
 
     def constants(self) -> list[str]:
         """Return the strings that the measures name."""
@@ -46,11 +51,13 @@ class ScanProgram(NamedTuple):
         states = {state: i for i, state in enumerate(dict.fromkeys([measures.start, *measures.states]))}
         arcs = {id(arc): arc for arc in choice.steps.values()}
         numbers = {at: i for i, at in enumerate(arcs)}
+        finish = None if choice.rows is None else choice.rows.finish
+        last = () if finish is None else (compiled_arc(finish, registers.layout, registers.layout),)
         found = [choice.steps.get((state, place, ends)) for state in states for place in places for ends in (False, True)]
         return cls(
             choice,
             registers,
-            tuple(compiled_arc(arc, event, registers.layout) for arc in arcs.values()),
+            tuple(compiled_arc(arc, event, registers.layout) for arc in arcs.values()) + last,
             tuple((k.NOWHERE, 0) if arc is None else (numbers[id(arc)], states[arc.dst]) for arc in found),
             tuple(registers.words(measures.register)),
             tuple(int(component in choice.to) for component in choice.components),

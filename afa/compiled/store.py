@@ -22,6 +22,7 @@ from afa.compiled.callback import Callback, as_function
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.directory import Directory, entries_of
+from afa.compiled.fit import admitted
 from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import layout as k
 from afa.compiled.machine.kernels import load
@@ -79,8 +80,11 @@ class Store:
             layouts = self.payloads.layout, self.registers.layout
             scan = ScanProgram.of(automaton.choice, *layouts, self.strings) if first is None else first.scan
             self.scan = scan
+            for arc in scan.arcs:
+                admitted(arc, strict)
         held = self.registers.layout.width
-        width = held if self.scan is None else max(held, self.matches.layout.width, HEAD)
+        shown = 0 if self.scan is None else (self.scan.registers if self.scan.finishes else self.matches).layout.width
+        width = held if self.scan is None else max(held, shown, HEAD)
         self.memory = EngineMemory(self.payloads.layout.width, width, self.ordered, keyed)
         if self.scan is not None:
             m = self.memory.m

@@ -24,8 +24,7 @@ builder          queries in Python: one, many, followed_by ..; building: what th
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
 looking_back     negation at the start: what a match asks the stage LastBefore
-scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH;
-                 row_values: what a row shows
+scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH
 row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
                  sql_text: its tokens, what is said of a place; sql_nodes: what of it is read; sql_kinds: types of values

@@ -1,28 +1,105 @@
-"""What the rows of a match show (ALL ROWS PER MATCH), as a scan asks it."""
+"""What the rows of a match show (ALL ROWS PER MATCH): values as of each row, with what the match has taken up to there.
+
+    FIRST(a.x)     of what a has taken so far; SUM(a.x), COUNT(*), LAST(a.x) likewise; x alone is the row's
+    FINAL SUM(x)   as it is at the end of the match
+
+The measures tell all but the last kind as if the match ended with each row. For a value with FINAL they tell its terms, and another
+arc makes it of those of the last row and those of the row. Source: ISO/IEC 19075-5, 4.4 (running and final semantics).
+"""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
-from afa.expression.nodes import walk
-from afa.language.lowering import Lowered
+from afa.expression.nodes import Binary, Const, Expr, FieldRead, Make, changed, walk
+from afa.expression.text import text_of_expr
+from afa.expression.types import types_of
+from afa.language.lowering import Lowered, is_time, take_arc
 from afa.language.pattern import Component, Pattern, Tree, rebuilt
+from afa.language.payload_classes import made
 from afa.language.positions import Positions
-from afa.language.row_values import RowValues
-from afa.language.terms import Final
+from afa.language.registers import ZEROS, of_one_type
+from afa.language.terms import Aggregate, Classifier, Final, Ref
+from afa.language.three_values import missing, nullable
 from afa.model.choice import Rows
+from afa.schema import Schema
 
 
-def rows_shown(tree: Tree, lowered: Lowered) -> Rows:
-    """Returns what the rows of a query's matches show."""
+def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
+    """Returns the measures of the rows of a query's matches, lowered, and what these show."""
     for _, value in tree.returns:
         lowered.reader.read(value)  # refuses names that are none
-    values = RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload)
+    values = {label: changed(value, _divided) for label, value in tree.returns}
+    final = {label: value for label, value in values.items() if any(isinstance(node, Final) for node in walk(value))}
+    terms = list(dict.fromkeys(node for value in values.values() for node in walk(value) if isinstance(node, TERMS)))
+    kinds = {field.name: field for field in lowered.event.fields}
+    names = {
+        term: next(f"t{i}{'_' * n}" for n in itertools.count() if f"t{i}{'_' * n}" not in values) for i, term in enumerate(terms)
+    }
+    types = tuple((name, _type_of(term, kinds), _absent(term, kinds)) for term, name in names.items())
+    schema = Schema.of(made("Terms", types), "register")
+    fields: dict[Expr, Expr] = {term: FieldRead("r", name) for term, name in names.items()}
+    fields |= {Final(term): FieldRead("e", names[term]) for term in terms}
+    absent = {FieldRead(side, name) for name, _, optional in types if optional for side in "er"}.__contains__
+    optional, made_last, returns = [], {}, []
+    for label, value in values.items():
+        told = changed(value, fields.get)
+        kind, told = of_one_type(told, types_of(told, schema, schema))
+        optional += [label] if missing(told, absent) is not None else []
+        if label in final:
+            made_last[label] = nullable(told, absent)
+        returns.append((label, value if label not in final else Const(ZEROS.get(kind))))
+    read = {node.x if isinstance(node, Final) else node for value in final.values() for node in walk(value)}
+    returns += [(names[term], term) for term in terms if term in read]
+    optional += [names[term] for term in terms if term in read and _absent(term, kinds)]
+    bare = replace(tree, skip=None, rows=None, returns=tuple(returns))
+    measures = Lowered(bare, asks=False, each_row=optional)
+    slots = measures.registers.slots
+    items = tuple(made_last.get(slot.name, FieldRead("r", slot.name)) for slot in slots)
+    finish = take_arc("row", "row", "True", text_of_expr(Make(items), measures.registers.schema), "") if final else None
+    times = tuple(
+        label for label, value in tree.returns if is_time(value.x if isinstance(value, Final) else value, lowered.event.instant)
+    )
+    shown = made(tree.payload, tuple((s.name, s.type, s.optional) for s in slots[: len(values)]), times)
     hidden = [i for i, component in enumerate(_components(tree.pattern)) if component in (tree.rows or ())]
-    optional = tuple(field.name for field in values.schema.fields if field.optional)
-    running = not any(isinstance(node, Final) for _, value in tree.returns for node in walk(value))
-    return Rows(values.rows_of, values.schema, frozenset(hidden), repr(_alike(tree)), optional, running)
+    return measures, Rows(Schema.of(shown, "row"), frozenset(hidden), repr(_alike(tree)), finish)
+
+
+TERMS = Ref | Aggregate | Classifier
+
+
+def _type_of(term: Expr, kinds: dict[str, Any]) -> type | None:
+    match term:
+        case Classifier():
+            return str
+        case Aggregate(_, "count"):
+            return int
+        case Aggregate(_, "sum", str(field)) if kinds[field].type is bool:
+            return int
+    found: type | None = kinds[term.field].type  # type: ignore[attr-defined]
+    return found
+
+
+def _absent(term: Expr, kinds: dict[str, Any]) -> bool:
+    """Return whether a term may be None in some row."""
+    match term:
+        case Classifier() | Aggregate(_, "count"):
+            return False
+        case Ref("", _, field, 0) | Aggregate("", _, str(field)):
+            found: bool = kinds[field].optional
+            return found
+    return True
+
+
+def _divided(expr: Expr) -> Expr | None:
+    """Return an average as a quotient."""
+    inner = expr.x if isinstance(expr, Final) else expr
+    if not isinstance(inner, Aggregate) or inner.function != "avg":
+        return None
+    parts = [Aggregate(inner.component, function, inner.field) for function in ("sum", "count")]
+    return Binary("/", *(Final(part) if isinstance(expr, Final) else part for part in parts))
 
 
 def _components(pattern: Pattern) -> list[int]:

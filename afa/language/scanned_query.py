@@ -28,11 +28,7 @@ def scanned(tree: Tree, running: Running = FRESH) -> Lowered:
     _check(tree)
     bare = replace(tree, skip=None, rows=None)
     lowered = Lowered(bare, running, shows=False)
-    rows = None if tree.rows is None else rows_shown(tree, lowered)
-    each_row = rows.optional if rows is not None and rows.running else None
-    measures = Lowered(bare, shows=rows is None or rows.running, asks=False, each_row=each_row)
-    if rows is not None:
-        rows = rows._replace(running=rows.running and measures.automaton.match_schema.fields == rows.schema.fields)
+    measures, rows = (Lowered(bare, asks=False), None) if tree.rows is None else rows_shown(tree, lowered)
     ranks = Ranks(lowered)
     said, to = str(tree.skip), frozenset[str]()
     if said not in (PAST, NEXT):

@@ -9,7 +9,7 @@ end. Source: ISO/IEC 19075-5, AFTER MATCH SKIP and the order of preference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
@@ -31,12 +31,12 @@ class Ranked(NamedTuple):
 class Rows(NamedTuple):
     """ALL ROWS PER MATCH."""
 
-    values: Callable[[Sequence[tuple[str, Any]]], Iterable[Any]]  # what each row shows, of components and payloads
-    schema: Schema
+    schema: Schema  # the first fields of the register of measures
     hidden: frozenset[int]  # the places of components whose rows are not shown
     said: str  # all that decides what rows show, as text
-    optional: tuple[str, ...]  # the values that may be None
-    running: bool  # whether measures tell the same, as of each row: no value is that of the end (FINAL)
+    finish: (
+        Arc | None
+    )  # makes of the register of the last row, as an event, and that of a row what it shows; None: the latter is it
 
 
 class Choice(NamedTuple):
@@ -47,9 +47,9 @@ class Choice(NamedTuple):
     window: int | None  # ticks
     ways: Mapping[Way, Ranked]  # arcs that it does not name are never taken
     components: tuple[str, ...]  # by place
-    measures: Any  # an `Automaton`, whose register behind the last row is what a match shows
+    measures: Any  # an `Automaton`: what a match shows is its register behind the last row; or, if it ended there, behind each
     steps: Mapping[tuple[str, int, bool], Arc]  # its arcs: by state, place, and whether the match ends
-    rows: Rows | None  # in place of measures
+    rows: Rows | None
     before: tuple[str, ...] | None = None  # the fields of the row before that a register holds, if it holds nothing else
 
     @property
@@ -94,17 +94,22 @@ class Choice(NamedTuple):
 
     def shown(self, places: Sequence[int], payloads: Sequence[Any]) -> list[tuple[int, Any]]:
         """Return what a match shows: the numbers of its rows, each with a record. O(rows)."""
-        if self.rows is not None:
-            picks = [(self.components[place], payload) for place, payload in zip(places, payloads)]
-            told = enumerate(self.rows.values(picks))
-            return [(i, row) for i, row in told if places[i] not in self.rows.hidden]
         state, register, last = self.measures.start, self.measures.register, len(places) - 1
+        rows, ended = list[tuple[int, Any]](), None
         for i, (place, payload) in enumerate(zip(places, payloads)):
-            arc = self.steps[state, place, i == last]
-            state = arc.dst
-            if arc.transfer is not None:
-                register = self.measures.register_schema.take(arc.transfer(payload, register))
-        return [(last, self.measures.match(register))]
+            shows = i == last if self.rows is None else place not in self.rows.hidden
+            if shows or i == last:
+                ended = self._moved(self.steps[state, place, True], payload, register)
+            rows += [(i, ended)] if shows else []
+            if i < last:
+                arc = self.steps[state, place, False]
+                state, register = arc.dst, self._moved(arc, payload, register)
+        if self.rows is not None and self.rows.finish is not None:
+            rows = [(i, self._moved(self.rows.finish, ended, row)) for i, row in rows]
+        return [(i, self.schema.cls(*row[: len(self.schema.fields)])) for i, row in rows]
+
+    def _moved(self, arc: Arc, event: Any, register: Any) -> Any:
+        return register if arc.transfer is None else self.measures.register_schema.take(arc.transfer(event, register))
 
 
 def place_of(state: str) -> str:

@@ -370,7 +370,7 @@ class Bucket:
 
     @property
     def _engine(self) -> Engine:
-        """The compiled one, as all fields are scalars; a scan that chooses has none yet."""
+        """The compiled one, as all fields are scalars."""
         return self._core.engine
 
     @property

@@ -439,6 +439,9 @@ class Program(Record):
     pattern = Record.word("of scans: how many places the pattern has")
     measures = Record.word("by state of the measures, place, and whether the match ends: `Measure`")
     measure_begin = Record.word("the first register of measures")
+    finish = Record.word(
+        "the arc that makes of the last row's register of measures, and that of a row, what it shows; NOWHERE: none"
+    )
     lands = Record.word("by place: whether a scan goes on at its row")
     hidden = Record.word("by place: whether its rows are not shown, where all rows are")
     before = Record.word("by word of a register: which word of the payload of the row before it is; NOWHERE: it is 1")

@@ -121,6 +121,7 @@ def measure(
     """
     w.match_to = b.le[b.order[begin + n - 1]]
     count, register, other, kept = 0, path + n, path + n + m.measured, NOWHERE
+    words = m.told if p.finish == NOWHERE else m.measured
     for k in range(n):
         if k == n - BACK:
             copy(w, register, w, path + n + 2 * m.measured, m.measured)
@@ -139,7 +140,7 @@ def measure(
                 row = MatchRow(w, out + count * (MatchRow.register + m.register_words))
                 row.t, row.re = b.le[i], until
                 for j in range(m.register_words):
-                    row.register[j] = w[other + j] if j < m.told else 0
+                    row.register[j] = w[other + j] if j < words else 0
                 count += 1
         # And what it holds for the next one.
         if k < n - 1:
@@ -148,6 +149,15 @@ def measure(
                 return FAULT if taken < 0 else 0, kept
             state = step.dst
             register, other = other, register
+    # Values as of the end: of the register behind the last row, and that of each row.
+    if p.finish != NOWHERE:
+        for k in range(count):
+            row = MatchRow(w, out + k * (MatchRow.register + m.register_words))
+            taken = run_arc(m, p, p.finish, m.w_at + 8 * other, m.w_at + 8 * row.register, m.w_at + 8 * register)
+            if taken <= 0:
+                return FAULT if taken < 0 else 0, kept
+            for j in range(m.register_words):
+                row.register[j] = w[register + j] if j < m.told else 0
     return count, kept
 
 
