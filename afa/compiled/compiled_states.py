@@ -71,7 +71,8 @@ def sizes(store: Store) -> Sizes:
     store.call(k.SIZES, store.progress.final)
     at = int(store.memory.w[k.Scratch.temp])
     events, partial, intervals, matches, pending, keys, ties, *high = store.memory.w[at : at + 9].tolist()
-    steps, low, more, kept = store.memory.w[at + 9 : at + 13].tolist() if store.progress.lags else (0, 0, 0, 0)
+    lags = store.progress.lags or store.scan is not None  # a scan holds rows below a promise whose attempts may change
+    steps, low, more, kept = store.memory.w[at + 9 : at + 13].tolist() if lags else (0, 0, 0, 0)
     copies = events + (high[0] << 32), pending + (high[1] << 32), low + (more << 32)
     return Sizes(copies[0], partial, intervals, matches, copies[1], keys, ties, steps, copies[2], kept)
 

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from afa.arclog.outcome import LogStep
 from afa.change import Change
 from afa.compiled.compiled_engine import CompiledEngine
-from afa.engine import Engine
 from afa.engine.budget import Budget
 from afa.errors import AfaError, ChangeError, LateEventError, SnapshotError, blame
 from afa.io.answer import as_arrow, key_parts
@@ -165,8 +164,7 @@ class Bucket:
             step, told = self._logged.take(arcs, promised, code)
         changes = self._call(waited, promised, step, rows)
         if rows is None or not rows.num_rows:  # the timer has called: keys that get no more rows are gone when they are final
-            if isinstance(self._engine, CompiledEngine):
-                self._engine.clean_all()
+            self._engine.clean_all()
             self._stages.clean()
         self._windows.forget(promised)
         late, faults = self._lates(promised), self._told
@@ -340,7 +338,7 @@ class Bucket:
         waits = [] if self._held.next is None else [max(watermark + 1, self._held.next // 1000)]
         if self._logged.waits < FOREVER:
             waits.append(max(watermark + 1, self._logged.waits // 1000 + 1))
-        if self._many:
+        if len(self._engine.store.directory):
             if self._core.arcs.table.timeouts:
                 return watermark + 1
             longest = self._windows.longest
@@ -359,33 +357,21 @@ class Bucket:
         engine = self._engine
         sizes = engine.sizes() if all_keys else None
         return {
-            "keys": self._many if sizes is None else sizes.keys,
+            "keys": len(engine.store.directory) if sizes is None else sizes.keys,
             "partial_matches": None if sizes is None else sizes.partial_matches,
             "ties": None if sizes is None else sizes.ties,
             "candidates": None if sizes is None else sizes.matches if self._job.asked.chooses else 0,
             **({} if sizes is None else {f"{STATE}{state}": n for state, n in engine.by_state().items()}),
             "held": len(self._held.rows),
-            "memory_bytes": self._bytes,
+            "memory_bytes": engine.store.memory.used + engine.store.directory.keys.arrays.nbytes,
         }
 
     @property
-    def _engine(self) -> Engine:
-        """The compiled one, as all fields are scalars."""
-        return self._core.engine
-
-    @property
-    def _many(self) -> int:
-        """How many keys are held."""
-        engine = self._engine
-        return len(engine.store.directory) if isinstance(engine, CompiledEngine) else len(engine.known_keys())
-
-    @property
-    def _bytes(self) -> int:
-        """The memory that is known to be held."""
-        engine = self._engine
-        if not isinstance(engine, CompiledEngine):
-            return 0
-        return engine.store.memory.used + engine.store.directory.keys.arrays.nbytes
+    def _engine(self) -> CompiledEngine:
+        """The compiled one: all fields are scalars."""
+        engine = self._core.engine
+        assert isinstance(engine, CompiledEngine)
+        return engine
 
     @property
     def moved(self) -> bool:
