@@ -41,8 +41,9 @@ def ways_of(choice: Choice, matches: Sequence[Sequence[RowTaken]], re: int) -> W
     steps, numbers, places, before = (list(column) for column in zip(*found))
     edges = np.array([range(len(found)), before])
     events = [(tuple(row.payload), row.re) for row in held]
-    groups = [steps, numbers, steps, places]
-    return Ways([row.le for row in held], groups, edges, ends, events, type(held[0].payload), choice.components, number + 1, re)
+    names = tuple(dict.fromkeys(choice.components))  # one may stand at several places
+    groups = [steps, numbers, steps, [names.index(choice.components[place]) for place in places]]
+    return Ways([row.le for row in held], groups, edges, ends, events, type(held[0].payload), names, number + 1, re)
 
 
 def picks_of(choice: Choice, found: Sequence[Sequence[Sequence[RowTaken]]]) -> Picks:

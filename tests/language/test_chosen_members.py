@@ -191,3 +191,17 @@ def test_a_match_is_found_among_those_near_it(skip: str, engine: str, monkeypatc
         assert "".join(event.payload.name for _, event in path) == names
         assert path[-1][1].le == match.le
     assert len(asked) <= 9
+
+
+def test_a_variable_at_several_places_takes_an_event_once(engine: str) -> None:
+    """Of two matches of one LE that differ in RE only: the row of the later one is one of the earlier one, at another place."""
+    query = afa.sql(
+        """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES LAST(id) AS id AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (a a?) WITHIN 9)""",
+        event=Tick,
+    )
+    op = query.operator(engine=engine)
+    out = op.push_many([insert(Tick("k", 0, le), le) for le in (1, 2)])
+    assert [(match.le, match.re) for match in out] == [(2, 10), (2, 11)]  # type: ignore[union-attr]
+    found = op.collapsed(out[0]._replace(re=None))  # type: ignore[union-attr]
+    assert {name: [event.le for event in events] for name, events in found.events().items()} == {"a": [1, 2]}

@@ -79,7 +79,9 @@ def check_query(side: query_worlds.LineageSide) -> Seen:
     for (key, values, le), of in found.items():
         match = Change(side.query.shown.cls(*values), le, None, 1, key)
         if longer and min(one.first for one in of.values()) < side.promised <= le:
-            seen["refused"] += not query_worlds.check_if_told(side.operator.collapsed, match, merged(of).paths, order)
+            is_told = query_worlds.check_if_told(side.operator.collapsed, match, merged(of).paths, order)
+            query_worlds.check_held(side, match, merged(of).first, is_told)
+            seen["refused"] += not is_told
         elif le >= side.promised:
             seen.update(ask(side.operator.collapsed, match, merged(of), side.promised, order, True))
     return seen

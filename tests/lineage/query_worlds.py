@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from afa import AfaError, Change
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 from tests.language import worlds
 from tests.language.oracle import Event, Found, choices, chosen, payload
 from tests.language.worlds import Op, Side, run
@@ -62,6 +62,13 @@ def check_if_told(lineage: Any, match: Change, paths: set[Path], order: str | No
     return True
 
 
+def check_held(side: Side, match: Change, first: int, is_told: bool) -> None:
+    """A match that was chosen has its lineage for as long as its rows are held, and no longer."""
+    if side.query.tree.skip is not None:
+        held = [step.le for step in side.operator._core.engine.steps(match.key, BEGINNING, FOREVER - 1)]
+        assert is_told == (first in held), (match, is_told, held)
+
+
 def check(side: Side) -> Seen:
     """Ask for every lineage."""
     seen, order = Seen(steps=1), side.query.tree.order
@@ -69,7 +76,9 @@ def check(side: Side) -> Seen:
         match = Change(side.query.shown.cls(*values), le, re, 1, key)
         longer = side.waits or side.query.tree.skip is not None  # what these need themselves is held longer, and may answer
         if min(le, first) < side.promised and longer:
-            seen["refused"] += not check_if_told(side.operator.lineage, match, paths, order)
+            is_told = check_if_told(side.operator.lineage, match, paths, order)
+            check_held(side, match, first, is_told)
+            seen["refused"] += not is_told
         elif min(le, first) < side.promised:
             assert "promise" in refusal(side.operator.lineage, match, AfaError)
             seen["refused"] += 1
