@@ -80,7 +80,7 @@ class Store:
             layouts = self.payloads.layout, self.registers.layout
             scan = ScanProgram.of(automaton.choice, *layouts, self.strings) if first is None else first.scan
             self.scan = scan
-            for arc in scan.arcs:
+            for arc in () if scan is None else scan.arcs:
                 admitted(arc, strict)
         held = self.registers.layout.width
         shown = 0 if self.scan is None else (self.scan.registers if self.scan.finishes else self.matches).layout.width
