@@ -135,7 +135,7 @@ class Automaton:
         check_written(arc, self.event_schema, self.register_schema)
         check_servable(arc, self.event_schema, self.register_schema)
         if self.choice is not None:
-            self.choice.check_arc(arc)
+            self.choice.check_arc(arc, self.arcs)
 
     def bound(self, tick: str | None) -> Automaton:
         """Return the automaton with each `afa.span` in its arcs as the ticks that it lasts; this very one if there are none.

@@ -78,12 +78,18 @@ class Choice(NamedTuple):
         """Return where an arc stands among those of its state; None: it is never taken."""
         return self.ways.get(self.way_of(arc))
 
-    def check_arc(self, arc: Arc) -> None:
-        """Refuse an arc that a scan can't take in an order of preference (`AutomatonError`)."""
+    def check_arc(self, arc: Arc, own: Sequence[Arc]) -> None:
+        """Refuse an arc that a scan can't take in an order of preference, in the place of one of its own (`AutomatonError`)."""
         if arc.kind != CONSUME or arc.final or self.of(arc) is None:
             raise AutomatonError(
                 f"expected an arc between places that follow each other in the pattern, of an automaton that chooses (AFTER MATCH "
                 f"SKIP), but got {arc!r}; an arc in place of one of its own has the same ends and select="
+            )
+        known = {_said(each.transfer) for each in own if self.way_of(each) == self.way_of(arc)}
+        if self.before is not None and _said(arc.transfer) not in known:
+            raise AutomatonError(
+                f"expected the transfer of the arc in whose place it stands, as the register is that of the row before, but got "
+                f"{arc!r} with transfer={_said(arc.transfer)!r}"
             )
 
     def bound(self, tick: str | None) -> Choice:
@@ -110,6 +116,10 @@ class Choice(NamedTuple):
 
     def _moved(self, arc: Arc, event: Any, register: Any) -> Any:
         return register if arc.transfer is None else self.measures.register_schema.take(arc.transfer(event, register))
+
+
+def _said(transfer: Any) -> Any:
+    return getattr(transfer, "text", transfer)
 
 
 def place_of(state: str) -> str:
