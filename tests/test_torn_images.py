@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from afa import Keyed, SnapshotError
+from afa import Automaton, Instant, Keyed, SnapshotError, sql
 from afa.compiled.kernel import layout as k
+from afa.language.query import Query
 from afa.spark import operator_image as image
 from tests.automata import two_vees
 from tests.stress import damaged_images
@@ -30,9 +32,38 @@ def published(path: Path, rest: int = k.MOST) -> bytes:
     return found
 
 
-def taken(path: Path, found: bytes) -> Keyed:
+class Letter(NamedTuple):
+    key: int
+    sort: str
+    at: Instant | None = None
+
+
+def chosen(second: str) -> Query:
+    return sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at, sort MEASURES COUNT(*) AS n PATTERN (a b+) WITHIN 50 "
+        f"DEFINE a AS sort = 'a', b AS {second})",
+        event=Letter,
+    )
+
+
+SHARED, OWN = chosen("sort = 'b'"), chosen("at < FIRST(a.at) + 9")
+"""Queries that choose: what rows share is what becomes of their classes; classes with registers."""
+
+
+def scanned(query: Query, path: Path) -> bytes:
+    """Return an image of 40 keys, of each of which a match is shown."""
+    op = query.operator(engine="compiled")
+    op.push_many({"key": [*range(40)] * 3, "sort": ["a"] * 40 + ["b"] * 80, "le": [*range(40), *range(1, 41), *range(2, 42)]})
+    op.snapshot()
+    image.publish(op._core, path, "note")
+    found = path.read_bytes()
+    path.unlink()
+    return found
+
+
+def taken(path: Path, found: bytes, automaton: Automaton = two_vees) -> Keyed:
     path.write_bytes(found)
-    return Keyed._of(image.Image(path).core(two_vees), "price")
+    return Keyed._of(image.Image(path).core(automaton), "price" if automaton is two_vees else "key")
 
 
 def put(place: Callable[[Any], int], value: int) -> Change:
@@ -137,17 +168,116 @@ BLOCKS: list[tuple[Change, str]] = [
 ]
 
 
+def shared(word: int, value: int) -> Change:
+    """In what rows share."""
+    return put(lambda words: int(words[k.Memory.shared]) + word, value)
+
+
+def used(word: int, value: int) -> Change:
+    """In the first entry that is used of what rows share."""
+    size, table = k.SharedEntry.SIZE, k.SharedClasses.table
+
+    def place(words: Any) -> int:
+        at = int(words[k.Memory.shared]) + table
+        return at + next(i for i in range(0, size << k.SHARED_BITS, size) if words[at + i + k.SharedEntry.at]) + word
+
+    return put(place, value)
+
+
+def classes_at(words: Any, step: int) -> int:
+    """Where the classes of a step of the first block stand."""
+    block = first_of(words)
+    rows = int(words[block + k.HEAD + k.Block.nodes_of * words[block + k.Block.cap] + step])
+    width = k.NodeRow.register + int(words[k.Memory.register_words])
+    own = block + int(words[block + k.Block.nodes]) + (rows >> 24) * width
+    return own if rows & k.COUNT else int(words[k.Memory.shared]) + (rows >> 24)
+
+
+def classes(word: int, value: int, step: int = 1) -> Change:
+    """In the head of the classes of a step."""
+    return put(lambda words: classes_at(words, step) + word, value)
+
+
+def link_at(words: Any) -> int:
+    """Where the link of the first class before the second step stands."""
+    at = classes_at(words, 1)
+    heads, threads = words[at + k.StepClasses.classes], words[at + k.StepClasses.threads]
+    return int(at + k.StepClasses.rest + heads * k.ClassHead.SIZE + threads * (k.Thread.register + words[k.Memory.held]))
+
+
+def link(word: int, value: int) -> Change:
+    """In that link."""
+    return put(lambda words: link_at(words) + word, value)
+
+
+def took(value: int) -> Change:
+    """Which thread was before that of the second step, and which place took the row."""
+
+    def change(words: Any) -> None:
+        words[classes_at(words, 1) + int(words[link_at(words) + k.ClassLink.took])] = value
+
+    return change
+
+
+def thread(words: Any) -> None:
+    """A state that is none, of the first thread of the second step."""
+    at = classes_at(words, 1)
+    words[at + k.StepClasses.rest + words[at + k.StepClasses.classes] * k.ClassHead.SIZE + k.Thread.state] = 99
+
+
+def end(word: int, value: int) -> Change:
+    """In how the match ends that the first block shows."""
+    return put(lambda words: first_of(words) + int(words[first_of(words) + k.Block.matches]) + word, value)
+
+
+READ = r"expected classes that can be read"
+SCANS: list[tuple[Change, str]] = [
+    (at(k.Memory.scans, 2), rf"expected 1 as control word {k.Memory.scans} but got 2"),
+    (at(k.Memory.held, 9), rf"as control word {k.Memory.held} but got 9"),
+    (at(k.Memory.packed_limit, 9), r"expected blocks of all keys"),
+    (at(k.Memory.shared, 2**40), r"expected classes that rows share in the memory"),
+    (header(k.Block.shown_last, 2**30), READ),
+    (header(k.Block.shown_first, -1), READ),
+    (rows(k.Block.shown, 1), READ),
+    (rows(k.Block.nodes_of, 9 << 24), READ),
+    (rows(k.Block.nodes_of, -1), r"expected rows of steps"),
+    (rows(k.Block.matches_of, 0), READ),
+    (rows(k.Block.le, 99), READ),
+    (rows(k.Block.seq, 99), READ),
+    (end(k.MatchRow.register + 1, 99), READ),
+    (thread, READ),
+    *((classes(word, value), READ) for word in range(k.StepClasses.rest + 1) for value in (-1, 2**40)),
+    *((link(word, 2**40), READ) for word in (k.ClassLink.to, k.ClassLink.thread, k.ClassLink.took)),
+    *((took(value), READ) for value in (-1, 9, 9 << k.PLACE_BITS)),
+]
+SHARES: list[tuple[Change, str]] = [
+    (shared(k.SharedClasses.size_class, 9), r"expected (cells of their class|pages in the memory|classes that can be read)"),
+    (shared(k.SharedClasses.top, 2**40), READ),
+    (shared(k.SharedClasses.used, 0), READ),
+    (used(k.SharedEntry.before, 7), READ),
+    (used(k.SharedEntry.at, 2**40), READ),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "message", "rest"), [*((*wrong, k.MOST) for wrong in WRONG), *((*wrong, 0) for wrong in BLOCKS)]
+    ("change", "message", "make", "automaton"),
+    [
+        *((*wrong, published, two_vees) for wrong in WRONG),
+        *((*wrong, partial(published, rest=0), two_vees) for wrong in BLOCKS),
+        *((*wrong, partial(scanned, each), each.automaton) for each in (SHARED, OWN) for wrong in SCANS),
+        *((*wrong, partial(scanned, SHARED), SHARED.automaton) for wrong in SHARES),
+    ],
 )
-def test_words_point_into_the_memory(change: Change, message: str, rest: int, tmp_path: Path) -> None:
-    found = published(tmp_path / "image", rest)
-    assert len(taken(tmp_path / "good", found).keys) == 40
+def test_words_point_into_the_memory(
+    change: Change, message: str, make: Callable[[Path], bytes], automaton: Automaton, tmp_path: Path
+) -> None:
+    found = make(tmp_path / "image")
+    assert len(taken(tmp_path / "good", found, automaton).keys) == 40
     top, _ = image.TAIL.unpack(found[-image.TAIL.size :])
     words = np.frombuffer(bytearray(found[: 8 * top]), np.int64)
     change(words)
     with pytest.raises(SnapshotError, match=message):
-        taken(tmp_path / "torn", words.tobytes() + found[8 * top :])
+        taken(tmp_path / "torn", words.tobytes() + found[8 * top :], automaton)
     assert not list(tmp_path.iterdir()), "it is left behind"
 
 

@@ -20,7 +20,7 @@ from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.unpacked import unpack_rooms
 from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
-from afa.compiled.memory import WordArray, directory_at
+from afa.compiled.memory import EMPTY, WordArray, directory_at
 from afa.compiled.store import Store
 from afa.errors import AfaError
 from afa.state.sound import wanted
@@ -28,6 +28,8 @@ from afa.state.sound import wanted
 SECTIONS = (k.Block.events, k.Block.nodes, k.Block.matches, k.Block.pending)
 CAPS = (k.Block.event_cap, k.Block.node_cap, k.Block.match_cap, k.Block.pending_cap)
 TOPS = (k.Block.event_top, k.Block.node_top, k.Block.match_top, k.Block.pending_top)
+SCAN = (k.Memory.scans, k.Memory.held, k.Memory.measured, k.Memory.all_rows, k.Memory.shares)
+"""Control words that say how a scan chooses."""
 MOST = 1 << 40
 """A number of words, rows or keys that no memory holds."""
 
@@ -80,6 +82,9 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
             k.Memory.keyed,
             k.Memory.seq,
             k.Memory.small,
+            k.Memory.shards,
+            k.Memory.shard,
+            *SCAN,
         )
     }
     wanted("as many words as control words at least", top >= k.CONTROL, top)
@@ -122,9 +127,15 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], 
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
     if control[k.Memory.keyed]:
         _check_cells(m, held, top)
+    scans, shared = control[k.Memory.scans], control[k.Memory.shared]
+    wanted("classes that rows share in the memory", shared == 0 or (scans and k.CONTROL <= shared <= top - k.SHARED_WORDS), shared)
+    wanted("blocks of all keys", not scans or (control[k.Memory.packed_limit] == 0 and (held >= 0).all()))
     check_heap(m, held, room)
-    _check_headers(m, blocks, top, control[k.Memory.payload_words], control[k.Memory.register_words])
+    _check_headers(m, blocks, top, control[k.Memory.payload_words], control[k.Memory.register_words], bool(scans))
     wanted("calls up to the last one", (m[blocks + k.Block.born] <= control[k.Memory.serial]).all())
+    if scans:
+        return  # what stands in the place of partial matches is looked at with records
+    wanted("no matches of a scan", not (m[blocks + k.Block.shown_first] | m[blocks + k.Block.shown_last]).any())
     n, width = m[blocks + k.Block.node_top], k.NodeRow.register + control[k.Memory.register_words]
     found = m[np.repeat(blocks + m[blocks + k.Block.nodes] + k.NodeRow.state, n) + width * _counted(n)]
     wanted("states of partial matches", ((found >= 0) & (found < states)).all())
@@ -162,18 +173,21 @@ def _check_cells(m: Any, held: Any, top: int) -> None:
 
 
 def _check_records(store: Store, words: Any, file: FileHeap, keys: int) -> None:
-    """Check that the records of ``keys`` keys can be read, by the kernels that read them."""
+    """Check that the records of ``keys`` keys can be read, and all classes of a scan, by the kernels that read them."""
     memory = copy.copy(store.memory)
     memory._use(m=words, file=file)
     strings = len(store.strings) if store.ordered == 2 else k.FOREVER
-    batch = WordArray(np.stack([np.arange(keys), np.full(keys, strings)])) if keys else None
-    if batch is not None:
-        store._main(memory, store.arcs.program, batch, k.SOUND, len(store.arcs.states), keys)
-        wanted("records that can be read", not batch.words[1].any())
+    words[k.Memory.ranks] = store.strings.ranks().ctypes.data if store.ordered == 2 else 0
+    batch = WordArray(np.stack([np.arange(keys), np.full(keys, strings)])) if keys else EMPTY
+    found = store._main(memory, store.arcs.program, batch, k.SOUND, len(store.arcs.states), keys)
+    wanted(f"{'records' if store.scan is None else 'classes'} that can be read", found == 0, found)
 
 
-def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:
-    """Sections follow on each other, within the memory, and are full up to their room at most."""
+def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int, scans: bool) -> None:
+    """Sections follow on each other, within the memory, and are full up to their room at most.
+
+    ``scans``: a step may point to classes that rows share, in the place of nodes.
+    """
     head = {name: m[blocks + name] for name in (k.Block.cap, k.Block.first, k.Block.last, k.Block.steps, *SECTIONS, *CAPS, *TOPS)}
     cap, caps = head[k.Block.cap], [head[name] for name in CAPS]
     wanted("room in blocks", all(((size >= 0) & (size < MOST)).all() for size in (cap, *caps)))
@@ -196,7 +210,9 @@ def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:
         (k.Block.matches_of, k.Block.match_top),
     ):
         rows = m[at + np.repeat(column * cap, last - first)]
-        wanted("rows of steps", ((rows >= 0) & ((rows >> 24) + (rows & k.COUNT) <= np.repeat(head[name], last - first))).all())
+        inside = (rows >> 24) + (rows & k.COUNT) <= np.repeat(head[name], last - first)
+        shared = (rows & k.COUNT == 0) & (scans and column == k.Block.nodes_of)
+        wanted("rows of steps", ((rows >= 0) & (inside | shared)).all())
 
 
 def _counted(lengths: Any) -> Any:

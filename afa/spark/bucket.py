@@ -391,11 +391,8 @@ class Bucket:
         return [FORMAT, logged, recipes, snapshot, held, stages, *rest]
 
     def leave(self, token: bytes) -> None:
-        """Leave the operator to the next process, right after `save`; the bucket is spent.
-
-        Not one of an automaton that chooses: what its memory holds is derived from its rows, which the snapshot has.
-        """
-        if self._core.automaton.choice is not None:
+        """Leave the operator to the next process, right after `save`; the bucket is spent. Only the compiled engine can."""
+        if not isinstance(self._engine, CompiledEngine):
             return
         recipes, held = [self._base, self._code], self._held.save(False)
         shared.put(token, self._core, self._state(self._logged.whole(), recipes, b"", held, self._stages.blobs))

@@ -65,7 +65,7 @@ class Job(NamedTuple):
     delay: int = 0  # milliseconds by which the watermark is behind the latest row: where a stream stands is known from it
     since: int = 0  # ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier
     moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
-    asked: PatternStages = NONE  # the stages around its operator
+    asked: PatternStages = NONE  # what it asks for beside its operator
     longest: bool = False  # whether of matches with equal payload and time only the longest is told
     members: str | None = None  # the field of its events, or "le", that a match comes with
     partial_matches: int | None = PARTIAL_MATCHES  # of one key at one step; None: any number
@@ -190,8 +190,8 @@ def job_of(
     ahead = None if options.speculation is None else microseconds(options.speculation, "speculation", least=0)
     if asked.chooses and ticks is not None and lifetimes:
         raise AfaError(
-            "expected no until= beside AFTER MATCH SKIP, as where a match begins is told from its end and WITHIN, but got one: "
-            "leave it out, or say no WITHIN"
+            "expected no until= beside AFTER MATCH SKIP and WITHIN, which says how long each row lives, but got one: leave it out, "
+            "or say no WITHIN"
         )
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in fields}
     times = [(name, pa.int64()) for name in ("le", "re", "diff") if lifetimes or name != "re"]
@@ -240,7 +240,8 @@ def policy_of(name: str, value: Any) -> str:
 def _check_members(automaton: Automaton, asked: PatternStages, order_by: str | None, members: Any) -> None:
     if asked.chooses:
         raise AfaError(
-            f"expected a query without AFTER MATCH SKIP but got members={members!r}: what is chosen may be final already"
+            f"expected a query without AFTER MATCH SKIP but got members={members!r}: the rows of a match that is final need not be "
+            f"held; ALL ROWS PER MATCH shows them"
         )
     if members in (True, WHOLE):
         raise AfaError(f'expected a field of the event or "le" but got members={members!r}: a column has one type')
@@ -267,7 +268,7 @@ def fields_of(automaton: Automaton, asked: PatternStages) -> tuple[Field, ...]:
 
 
 def shown_of(automaton: Automaton, asked: PatternStages) -> Schema:
-    """Return what of a match leaves: a stage behind the operator may take more."""
+    """Return what of a match leaves: what the automaton shows, or what a pattern makes in its place."""
     return automaton.match_schema if asked.shown is None else Schema.of(asked.shown, "match")
 
 

@@ -63,7 +63,7 @@ def metrics(changes: DataFrame) -> DataFrame:
     -------
     DataFrame
         batch, bucket, events, keys, partial_matches, ties (events beyond the first of their key and instant), candidates (matches
-        of which AFTER MATCH SKIP may show others yet), held (rows that wait for the watermark); memory_bytes (of the operator),
+        that AFTER MATCH SKIP may show otherwise yet), held (rows that wait for the watermark); memory_bytes (of the operator),
         stored_bytes (in the state store), read_bytes, written_bytes (of these, in this batch); operator_ms, state_ms (time spent in
         each); watermark.
     """

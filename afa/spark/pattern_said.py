@@ -31,7 +31,7 @@ class PatternOptions(NamedTuple):
 
     automaton: Automaton
     options: Options  # with a key
-    asked: PatternStages  # the stages around its operator
+    asked: PatternStages  # what it asks for beside its operator
     pattern: Pattern | None  # which said all this
 
 

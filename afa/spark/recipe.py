@@ -174,6 +174,11 @@ def _item(arc: Arc, automaton: Automaton) -> dict[str, Any]:
 
 def check(before: Recipe, now: Recipe) -> None:
     """Refuse (SnapshotError) a job that can't go on from another one's state."""
+    if isinstance(before.get("choose"), Mapping):  # the options of a stage
+        raise SnapshotError(
+            "expected the checkpoint of a query that chooses while it matches (AFTER MATCH SKIP) but got one of an older version, "
+            "which chose behind the operator: begin anew with another checkpoint, and feed it what WITHIN still holds"
+        )
     for what, name in FIXED.items():
         if before.get(what) != now.get(what):
             raise SnapshotError(

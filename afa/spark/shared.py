@@ -157,7 +157,7 @@ def take(token: bytes) -> image.Image | None:
 def put(token: bytes, core: Core, note: Any) -> None:
     """Leave an operator, right after its snapshot; it may not be used any more. Nothing is left where there is no room."""
     place = folder()
-    if place is None or core.automaton.choice is not None:  # a scan has no image yet
+    if place is None:
         return
     place /= _query()
     try:

@@ -21,7 +21,7 @@ class Row(NamedTuple):
     """A row."""
 
     p: int
-    kind: str
+    sort: str
     v: int | None
     at: afa.Instant | None = None
     seq: int = 0

@@ -157,7 +157,7 @@ def term(choose: Choices, name: str) -> Term:
 
 def of_kinds(choose: Choices) -> tuple[str, Condition]:
     kinds = choose.one(("x", "y", "xy", "yz"))
-    return f"kind IN ({', '.join(map(repr, kinds))})", lambda picks: picks[-1][1].kind in kinds
+    return f"sort IN ({', '.join(map(repr, kinds))})", lambda picks: picks[-1][1].sort in kinds
 
 
 def condition(choose: Choices, used: list[str], name: str, before: int) -> tuple[str, Callable[[Picks], bool]]:
@@ -248,7 +248,7 @@ def run(query: Sql, choose: Choices, operator: Any, beside: Beside | None = None
                 force.remove(row)
                 batch.append(retract(row._replace(at=None), row.at, ends.get((row.at, row.seq))))
                 if choose.chance(40):  # another row comes in its place
-                    row = row._replace(v=choose.number(0, 3), kind=choose.one(kinds))
+                    row = row._replace(v=choose.number(0, 3), sort=choose.one(kinds))
                     force.append(row)
                     batch.append(insert(row._replace(at=None), row.at or 0, ends.get((row.at, row.seq))))
             elif free and len(force) < most:
@@ -336,7 +336,7 @@ class Beside:
             query = self._swap(operator, query, out)
         if force and choose.chance(15):
             saved, row = operator.snapshot(), choose.one(tuple(force))
-            bad = insert(row._replace(at=None), promised - 1) if promised else insert(row._replace(at=None, kind="?"), row.at)
+            bad = insert(row._replace(at=None), promised - 1) if promised else insert(row._replace(at=None, sort="?"), row.at)
             with pytest.raises(AfaError, match=r"promised|ORDER BY tells apart"):
                 operator.push_many([*(each for each in batch if not isinstance(each, Punctuation)), bad])
             assert operator.snapshot() == saved

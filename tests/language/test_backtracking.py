@@ -65,10 +65,10 @@ def test_alternatives_and_groups(pattern: Any, engine: Any) -> None:
     """All ways to fill four rows with x and y, all rows and one row of a match."""
 
     def conditioned(name: str) -> Any:
-        return lambda picks: picks[-1][1].kind in CONDITIONS[name]
+        return lambda picks: picks[-1][1].sort in CONDITIONS[name]
 
     used = sorted(set(names(pattern)))
-    define = {n: (f"kind IN ({', '.join(map(repr, CONDITIONS[n]))})", conditioned(n)) for n in used if n in CONDITIONS}
+    define = {n: (f"sort IN ({', '.join(map(repr, CONDITIONS[n]))})", conditioned(n)) for n in used if n in CONDITIONS}
     last = used[-1]
 
     def total(picks: Any) -> Any:
@@ -116,7 +116,7 @@ def test_orders_of_arrival(pattern: str, match: tuple[int, int], tied: bool) -> 
     """Over x x x, or x x, c d d or c d is preferred, in whatever order they come, at one instant, too."""
     values = (2, 4, 7)[: len(re.findall(r"\w+", pattern)) - 1]
     for order in permutations(range(len(values))):
-        text = f"PATTERN ({pattern}) WITHIN 100 DEFINE c AS kind = 'x'"
+        text = f"PATTERN ({pattern}) WITHIN 100 DEFINE c AS sort = 'x'"
         op = afa.sql(
             f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, seq MEASURES SUM(d.v) AS s, c.v AS c {text})", event=Row
         ).operator()

@@ -19,7 +19,7 @@ from tests.language import sql_worlds
 from tests.language.backtracking import Row
 from tests.strategies import Seeded
 
-TYPES = pa.schema([(name, pa.string() if name == "kind" else pa.int64()) for name in ("p", "kind", "v", "seq", "le", "diff")])
+TYPES = pa.schema([(name, pa.string() if name == "sort" else pa.int64()) for name in ("p", "sort", "v", "seq", "le", "diff")])
 
 
 class AnyCall:

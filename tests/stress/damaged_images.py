@@ -16,11 +16,14 @@ from unittest import mock
 
 import numpy as np
 
-from afa import AfaError, Keyed, Punctuation, SnapshotError
+from afa import AfaError, Keyed, Punctuation, SnapshotError, sql
 from afa.compiled import choices
+from afa.compiled.compiled_engine import CompiledEngine
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
 from afa.spark import operator_image as image
+from tests.language.backtracking import Row
+from tests.language.sql_worlds import query
 from tests.strategies import Choices, Seeded
 from tests.stress.sizes.families import EVENTS, Family, payload
 from tests.stress.sizes.families import family as any_family
@@ -35,15 +38,12 @@ VALUES = (0, 1, -1, 2, 7, 8, 127, 4096, 1 << 24, 1 << 40, -(1 << 40), 2**62, 2**
 class Made:
     """An operator of some history, its image, and what comes after."""
 
+    key = "who"
+
     def __init__(self, seed: str) -> None:
         choose = Seeded(seed)
-        self.spec = any_family(choose)
-        self.spec["poison"] = False
-        self.family = Family.of(self.spec)
-        self.sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
-        op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", order_by=self.sequence)
-        memory = op._core.engine.store.memory  # type: ignore[attr-defined]
-        memory.m[k.Memory.packed_limit] = choose.one([0, 9, 40, k.MOST, k.MOST])
+        op = self.operator(choose)
+        self.automaton = op.automaton
         for _ in range(choose.number(2, 6)):
             self.rows(op, choose, 40)
         op.snapshot()
@@ -53,14 +53,28 @@ class Made:
             self.found = path.read_bytes()
         self.top, _ = image.TAIL.unpack(self.found[-image.TAIL.size :])
 
+    def operator(self, choose: Choices) -> Keyed:
+        self.spec = any_family(choose)
+        self.spec["poison"] = False
+        self.event = EVENTS[self.spec["event"]]
+        sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
+        automaton = Family.of(self.spec).automaton
+        op = Keyed(automaton, key="who", window=9, late="drop", engine="compiled", order_by=sequence)
+        memory = op._core.engine.store.memory  # type: ignore[attr-defined]
+        memory.m[k.Memory.packed_limit] = choose.one([0, 9, 40, k.MOST, k.MOST])
+        return op
+
+    def payload(self, choose: Choices, key: int, le: int) -> Any:
+        return payload(choose, self.spec["event"], key, le)
+
     def rows(self, op: Keyed, choose: Choices, most: int) -> None:
         """Some rows and perhaps a promise; what is refused is."""
-        seen, event = int(op._core.progress.now), EVENTS[self.spec["event"]]
+        seen = int(op._core.progress.now)
         now = max(seen, 0)
         keys = [choose.number(0, choose.one([3, 40])) for _ in range(choose.number(1, most))]
         les = [max(now + choose.number(-3, 4), 0) for _ in keys]
-        payloads = [payload(choose, self.spec["event"], key, le) for key, le in zip(keys, les)]
-        columns = {name: [values[i] for values in payloads] for i, name in enumerate(event._fields)}
+        payloads = [self.payload(choose, key, le) for key, le in zip(keys, les)]
+        columns = {name: [values[i] for values in payloads] for i, name in enumerate(self.event._fields)}
         with contextlib.suppress(AfaError, ZeroDivisionError):
             op.push_many({**columns, "le": np.array(les), "diff": np.array([1 if choose.chance(90) else -1 for _ in keys])})
         if choose.chance(40):
@@ -87,9 +101,13 @@ class Made:
         return words.tobytes() + self.found[8 * self.top :], ", ".join(said)
 
     def place(self, m: Any, choose: Choices) -> int:
-        """A word of the control words, the directory, the head of a page, what a key holds, or any."""
+        """A word of the control words, the directory, the head of a page, what rows share, what a key holds, or any."""
         begin, keys, n = int(m[k.Memory.dir]), int(m[k.Memory.keys]), self.top
         of = choose.number(0, 5)
+        if of == 2 and 0 < (shared := int(m[k.Memory.shared])) < n - k.SHARED_WORDS:
+            rest, top = k.SharedClasses.rest, int(m[shared + k.SharedClasses.top])
+            least, most = choose.one([(0, 9), (0, rest), (rest, top)])
+            return min(shared + choose.number(least, max(least, most)), n - 1)
         if of == 0:
             return choose.number(0, k.CONTROL - 1)
         if of == 1 and 0 < begin < n and keys > 0:
@@ -98,7 +116,7 @@ class Made:
             return min(choose.number(1, max(n // k.PAGE, 1)) * k.PAGE + choose.number(0, k.CELL - 1), n - 1)
         if of <= 4 and 0 < begin < n - k.KeyEntry.SIZE * keys:
             held = abs(int(m[begin + choose.number(0, max(keys - 1, 0)) * k.KeyEntry.SIZE + k.KeyEntry.block]))
-            return min(held + choose.number(0, choose.one([4, 24, 300])), n - 1)
+            return min(held + choose.number(0, choose.one([4, 24, 300, 1000])), n - 1)
         return choose.number(0, n - 1)
 
     def judge(self, found: bytes, choose: Choices) -> str:
@@ -107,7 +125,7 @@ class Made:
             path = Path(folder) / "mutant"
             path.write_bytes(found)
             try:
-                op = Keyed._of(image.Image(path).core(self.family.automaton), "who")
+                op = Keyed._of(image.Image(path).core(self.automaton), self.key)
             except SnapshotError:
                 return "refused"
         for _ in range(4):
@@ -122,20 +140,39 @@ class Made:
         return "taken"
 
 
+class MadeOfSql(Made):
+    """That of a query in SQL, which is a scan."""
+
+    key, event, number = "p", Row, 0
+
+    def operator(self, choose: Choices) -> Keyed:
+        while True:
+            with contextlib.suppress(AfaError):
+                op = sql(query(choose)._replace(keyed=True).text, event=Row).operator(late="drop")
+                if isinstance(op, Keyed) and isinstance(op._core.engine, CompiledEngine):
+                    return op
+
+    def payload(self, choose: Choices, key: int, le: int) -> Row:
+        self.number += 1  # no two rows of one place
+        return Row(key, choose.one("xyz"), choose.one([None, 0, 1, 2, 3]), le, self.number)
+
+
 def numbered(seed: str, number: int) -> tuple[str, int]:
     """The mutant of a number; its image is made where it is judged."""
     return seed, number
 
 
-made = lru_cache(1)(Made)
-"""The image that some mutants share."""
+@lru_cache(1)
+def made(seed: str, family: int) -> Made:
+    """The image that some mutants share."""
+    return (MadeOfSql if family % 3 == 2 else Made)(f"images/{seed}/{family}")
 
 
 def run(world: tuple[str, int], engine: None) -> Seen:
     """Judge a mutant; how it ended."""
     seed, number = world
     with mock.patch.object(choices, "WARM", 1 << 60):
-        of, choose = made(f"images/{seed}/{number // EACH}"), Seeded(f"damaged/{seed}/{number}")
+        of, choose = made(seed, number // EACH), Seeded(f"damaged/{seed}/{number}")
         found, said = of.mutant(choose)
         try:
             return Seen({of.judge(found, choose): 1})

@@ -103,7 +103,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
     if what == STRINGS:
         return mark_strings(m, c, high)
     if what == SOUND:
-        return sound(m, c, high, low)
+        return sound(m, p, c, high, low)
     if what == PATHS_TO:
         return paths(m, w, p, c, low)
     if what == ROLLBACK:

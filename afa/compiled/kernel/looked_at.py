@@ -11,6 +11,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import grow
 from afa.compiled.kernel.scan_rows import classes_of, threads_at
+from afa.compiled.kernel.scan_sound import sound_scan, sound_shared
 from afa.compiled.kernel.unpacked import TOO_MUCH, block_of_key, pack
 
 STEPS = -1  # instead of a field of `Block`: how many steps
@@ -103,16 +104,21 @@ def mark_string(c: Any, number: int, n: int) -> None:
 
 
 @kernel
-def sound(m: Memory, c: Any, n: int, states: int) -> int:
-    """Check whether the records of ``n`` keys can be read: their words, in the order in which they are read. Returns DONE.
+def sound(m: Memory, p: Program, c: Any, n: int, states: int) -> int:
+    """Check whether the records of ``n`` keys can be read: their words, in the order in which they are read; of a scan all blocks.
 
-    The row of each key becomes 1 if not; it comes with how many strings may be sequences. Nothing of a record is trusted, but all
-    words up to MOST behind its address must be readable.
+    Returns how many can't; the row of each of these keys becomes 1. It comes with how many strings may be sequences. Nothing of a
+    record is trusted, but all words up to MOST behind its address must be readable.
     """
+    wrong = 0 if m.scans == 0 or sound_shared(m, p, states) else 1
     for k in range(n):
-        at = -KeyEntry(m.dir + c[0, k] * KeyEntry.SIZE).block
-        c[1, k] = 0 if at <= 0 or is_sound(m, at, states, c[1, k]) else 1
-    return DONE
+        at, strings = KeyEntry(m.dir + c[0, k] * KeyEntry.SIZE).block, c[1, k]
+        readable = at >= 0 or is_sound(m, -at, states, strings)
+        if at > 0 and m.scans and wrong == 0:
+            readable = sound_scan(m, p, at, states, strings)
+        c[1, k] = 0 if readable else 1
+        wrong += c[1, k]
+    return wrong
 
 
 @kernel

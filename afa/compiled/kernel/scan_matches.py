@@ -133,7 +133,7 @@ def measure(
         # What it shows as of this row.
         if k == n - 1 or (m.all_rows and p[p.hidden + place] == 0):
             ends = Measure(step + Measure.SIZE)
-            taken = run_arc(m, p, ends.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
+            taken = run_measure(m, p, ends, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
             if taken <= 0:
                 return FAULT if taken < 0 else 0, kept
             if p[p.hidden + place] == 0:
@@ -144,7 +144,7 @@ def measure(
                 count += 1
         # And what it holds for the next one.
         if k < n - 1:
-            taken = run_arc(m, p, step.code, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
+            taken = run_measure(m, p, step, m.m_at + 8 * event.payload, m.w_at + 8 * register, m.w_at + 8 * other)
             if taken <= 0:
                 return FAULT if taken < 0 else 0, kept
             state = step.dst
@@ -159,6 +159,12 @@ def measure(
             for j in range(m.register_words):
                 row.register[j] = w[register + j] if j < m.told else 0
     return count, kept
+
+
+@kernel
+def run_measure(m: Memory, p: Program, step: Measure, event: int, register: int, out: int) -> int:
+    """Run the arc of a row of a match, at addresses. Returns as `run_arc`; 0: there is none, which a damaged memory may ask for."""
+    return 0 if step.code == NOWHERE else run_arc(m, p, step.code, event, register, out)
 
 
 @kernel
