@@ -246,7 +246,7 @@ SCANS: list[tuple[Change, str]] = [
     (rows(k.Block.seq, 99), READ),
     (end(k.MatchRow.register + 1, 99), READ),
     (thread, READ),
-    *((classes(word, value), READ) for word in range(k.StepClasses.rest + 1) for value in (-1, 2**40)),
+    *((classes(word, value), READ) for word in range(k.StepClasses.rest + 1) for value in (-2, 2**40)),
     *((link(word, 2**40), READ) for word in (k.ClassLink.to, k.ClassLink.thread, k.ClassLink.took)),
     *((took(value), READ) for value in (-1, 9, 9 << k.PLACE_BITS)),
 ]

@@ -22,14 +22,21 @@ from afa.compiled.compiled_engine import CompiledEngine
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
 from afa.spark import operator_image as image
-from tests.language.backtracking import Row
-from tests.language.sql_worlds import query
+from tests.language.backtracking import Row, Sql
+from tests.language.sql_worlds import condition, measure, names
 from tests.strategies import Choices, Seeded
 from tests.stress.sizes.families import EVENTS, Family, payload
 from tests.stress.sizes.families import family as any_family
 from tests.worlds.apart import Apart
 from tests.worlds.kind import Seen, Worlds
 
+A, B, C = (("var", name) for name in "abc")
+PATTERNS = (
+    ("seq", [A, ("times", B, 1, None, True)]),
+    ("seq", [A, ("times", ("alt", [B, C]), 0, None, False), C]),
+    ("seq", [("times", A, 1, None, True), ("times", B, 1, None, True), C]),
+)
+"""Of queries in SQL."""
 EACH = 40
 """Mutants of one image."""
 VALUES = (0, 1, -1, 2, 7, 8, 127, 4096, 1 << 24, 1 << 40, -(1 << 40), 2**62, 2**63 - 1, -(2**63))
@@ -148,9 +155,16 @@ class MadeOfSql(Made):
     def operator(self, choose: Choices) -> Keyed:
         while True:
             with contextlib.suppress(AfaError):
-                op = sql(query(choose)._replace(keyed=True).text, event=Row).operator(late="drop")
+                op = sql(self.query(choose).text, event=Row).operator(late="drop")
                 if isinstance(op, Keyed) and isinstance(op._core.engine, CompiledEngine):
                     return op
+
+    def query(self, choose: Choices) -> Sql:
+        pattern, rows = choose.one(PATTERNS), choose.chance(50)
+        used = sorted(set(names(pattern)))
+        define = {name: condition(choose, used, name) for name in used if choose.chance(80)}
+        skip = choose.one(("PAST LAST ROW", "TO NEXT ROW", f"TO LAST {used[-1]}"))
+        return Sql(pattern, define, (measure(choose, used, rows),), skip, choose.one((None, 6, 20)), rows, True)
 
     def payload(self, choose: Choices, key: int, le: int) -> Row:
         self.number += 1  # no two rows of one place

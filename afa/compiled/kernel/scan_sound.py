@@ -32,7 +32,7 @@ def sound_shared(m: Memory, p: Program, states: int) -> bool:
             at = StepClasses(shared_at(m, entry.at, states))
             if at == 0 or (before == 0 and entry.before) or not sound_links(m, p, at, before):
                 return False
-    return place == top and used == block.used and used < 1 << SHARED_BITS  # INVARIANT: some entry is free, at which each search ends
+    return place == top and used == block.used and used < 1 << SHARED_BITS  # a search ends at a free entry
 
 
 @kernel
@@ -95,8 +95,7 @@ def sound_links(m: Memory, p: Program, at: StepClasses, before: StepClasses) -> 
 def sound_scan(m: Memory, p: Program, b: Block, states: int, strings: int) -> bool:
     """Return whether the steps of a block are in order and their classes can be read, and matches that are shown begin at them.
 
-    Folds, and how a long match begins, are forgotten: they are made anew when they are asked for. *Requires* that sections and slices
-    of the block are sound.
+    Folds, and how a long match begins, are forgotten: they are made anew when asked for. *Requires* sound sections and slices.
     """
     width = NodeRow.register + m.register_words
     position, high, prior, before = b.shown_first, b.shown_last, NOWHERE, StepClasses(0)
