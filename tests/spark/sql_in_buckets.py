@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pyarrow as pa
+
 from afa import AfaError, Change, Punctuation, sql
 from afa.language.query import Query
 from afa.spark import shared
 from afa.spark.job import BucketAnswer
 from punctuation.time import BEGINNING
 from tests.language.backtracking import Row, Sql
-from tests.language.oracle import Event
 from tests.language.sql_worlds import numbered, of_kinds, query, run
 from tests.spark.buckets import Buckets
 from tests.spark.test_stages import job, rows_of
@@ -33,13 +34,15 @@ class SqlBuckets(Buckets):
     choose: Choices
 
     def __init__(self, library: Query, choose: Choices) -> None:
-        super().__init__(job(library, choose.number(1, 3)), choose)
+        super().__init__(job(library, choose.number(1, 3), lifetimes=library.window is None), choose)
         self.library, self.promised, self.last, self.seen = library, BEGINNING, "", Seen()
 
     def push_many(self, batch: list[Any]) -> list[Change]:
         """Rows, and behind them perhaps a promise, for which a timer calls."""
-        rows = [(Event(each.payload, each.le), each.diff) for each in batch if not isinstance(each, Punctuation)]
-        out = self.changes(self.run(rows_of(self.job, rows), (), self.promised))
+        changes = [each for each in batch if not isinstance(each, Punctuation)]
+        rows = [{**each.payload._asdict(), "at": each.le, "le": each.le, "re": each.re, "diff": each.diff} for each in changes]
+        table = pa.Table.from_pylist([{name: row[name] for name in self.job.schema.names} for row in rows], self.job.schema)
+        out = self.changes(self.run(table, (), self.promised))
         for each in batch:
             if isinstance(each, Punctuation):
                 self.promised = max(self.promised, each.t)
@@ -60,7 +63,9 @@ class SqlBuckets(Buckets):
         """Do something, or nothing, in front of a batch; see `tests.language.sql_worlds.Beside`."""
         choose, out, self.last = self.choose, list[Change](), ""
         if choose.chance(10):
-            out += self.changes(self.move(job(self.library, choose.number(1, 3)), self.promised))
+            out += self.changes(
+                self.move(job(self.library, choose.number(1, 3), lifetimes=self.library.window is None), self.promised)
+            )
             self.seen["moves"] += 1
             self.last += "move "
         plain = [name for name, (text, _) in query.define.items() if text.startswith("sort")]
