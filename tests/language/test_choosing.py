@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import afa
-from afa import AfaError, ChangeError, insert, retract
+from afa import AfaError, Arc, AutomatonError, ChangeError, insert, retract
 from afa.language.pattern import STRICT, Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Ref
 from tests.language.oracle import Event
@@ -133,6 +133,20 @@ def test_a_match_may_have_any_number_of_choices(pattern: str, letters: str, rows
             net[each.payload.n] += each.diff
     assert {n for n, copies in net.items() if copies} == wanted
     assert late.statistics.matches == whole.statistics.matches == len(wanted)
+
+
+def test_an_arc_in_the_place_of_another_writes_the_same_register(engine: str) -> None:
+    """Where the register is the row before, the compiled engine holds none."""
+    query = afa.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES COUNT(*) AS n AFTER MATCH SKIP PAST LAST ROW PATTERN (a b+) "
+        "DEFINE b AS y < PREV(y))",
+        event=Tick,
+    )
+    own = next(arc for arc in query.automaton.arcs if arc.dst == "b+")
+    operator = query.operator(engine=engine)
+    with pytest.raises(AutomatonError, match="expected the transfer of the arc in whose place it stands, as the register is that of"):
+        operator.push(insert(Arc(own.src, own.dst, fence="True", transfer=lambda e, r: r, select=own.select, name="mine"), 5))
+    operator.push(insert(Arc(own.src, own.dst, fence="True", transfer=own.transfer, select=own.select, name="mine"), 5))
 
 
 def test_permuted_parts_that_may_be_missing(engine: str) -> None:
