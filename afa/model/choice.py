@@ -9,6 +9,7 @@ end. Source: ISO/IEC 19075-5, AFTER MATCH SKIP and the order of preference.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +51,7 @@ class Choice(NamedTuple):
     measures: Any  # an `Automaton`: what a match shows is its register behind the last row; or, if it ended there, behind each
     steps: Mapping[tuple[str, int, bool], Arc]  # its arcs: by state, place, and whether the match ends
     rows: Rows | None
-    before: tuple[str, ...] | None = None  # the fields of the row before that a register holds, if it holds nothing else
+    before: tuple[str, ...] | None = None  # the fields of the row before, if a register holds these alone, whatever an arc writes
 
     @property
     def schema(self) -> Schema:
@@ -85,12 +86,15 @@ class Choice(NamedTuple):
                 f"expected an arc between places that follow each other in the pattern, of an automaton that chooses (AFTER MATCH "
                 f"SKIP), but got {arc!r}; an arc in place of one of its own has the same ends and select="
             )
-        known = {_said(each.transfer) for each in own if self.way_of(each) == self.way_of(arc)}
-        if self.before is not None and _said(arc.transfer) not in known:
+        if self.before is not None and not _parts(arc) <= {part for each in own for part in _parts(each)}:
             raise AutomatonError(
-                f"expected the transfer of the arc in whose place it stands, as the register is that of the row before, but got "
-                f"{arc!r} with transfer={_said(arc.transfer)!r}"
+                f"expected a transfer that writes {', '.join(f'e.{name}' for name in self.before)}, as the register is "
+                f"that of the row before, but got {arc!r} with transfer={getattr(arc.transfer, 'text', arc.transfer)!r}"
             )
+
+    def held(self, payload: Any, register: Any) -> Any:
+        """Return the register behind a row, of which ``register`` was written: where it is that of the row before, the row's."""
+        return register if self.before is None else type(register)(*(getattr(payload, name) for name in self.before))
 
     def bound(self, tick: str | None) -> Choice:
         """Return the choice with each `afa.span` in the arcs of its measures as ticks."""
@@ -118,8 +122,15 @@ class Choice(NamedTuple):
         return register if arc.transfer is None else self.measures.register_schema.take(arc.transfer(event, register))
 
 
-def _said(transfer: Any) -> Any:
-    return getattr(transfer, "text", transfer)
+def _parts(arc: Arc) -> set[Any]:
+    """Return what the transfer of an arc writes; not what stays, nor constants, where nobody reads it."""
+    text = getattr(arc.transfer, "text", None)
+    if text is None:
+        return set() if arc.transfer is None else {arc.transfer}
+    made = ast.parse(text, mode="eval").body
+    parts = made.elts if isinstance(made, ast.Tuple) else [made]
+    kept = ast.Constant | ast.Attribute
+    return {ast.unparse(part) for part in parts if not isinstance(part, kept) or ast.unparse(part).startswith("e.")}
 
 
 def place_of(state: str) -> str:

@@ -57,7 +57,7 @@ class RankedArcs:
     """The arcs of each state of the table in force, in order of preference."""
 
     def __init__(self, transitions: Transitions, choice: Choice) -> None:
-        self._transitions, self._choice = transitions, choice
+        self._transitions, self.choice = transitions, choice
         self._table: Any = None
         self._arcs: dict[str, list[tuple[int, int, Arc, int, int]]] = {}
 
@@ -67,7 +67,7 @@ class RankedArcs:
             self._table, self._arcs = self._transitions.table, {}
         found = self._arcs.get(state)
         if found is None:
-            arcs = [(self._choice.of(arc), arc, begin, end) for arc, begin, end in self._table.consuming.get(state, ())]
+            arcs = [(self.choice.of(arc), arc, begin, end) for arc, begin, end in self._table.consuming.get(state, ())]
             found = [(ranked.rank, ranked.place, arc, begin, end) for ranked, arc, begin, end in arcs if ranked is not None]
             found.sort(key=itemgetter(0, 1))
             self._arcs[state] = found
@@ -105,5 +105,5 @@ def _link(threads: Threads, row: Row, transitions: Transitions, ordered: RankedA
                 continue
             if arc.dst in final:
                 return ClassMove(tuple(found) or None, tuple(found.values()), (i, place))
-            found.setdefault((arc.dst, after), (i, place))
+            found.setdefault((arc.dst, ordered.choice.held(payload, after)), (i, place))
     return ClassMove(tuple(found) or None, tuple(found.values()), None)

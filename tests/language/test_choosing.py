@@ -144,9 +144,9 @@ def test_an_arc_in_the_place_of_another_writes_the_same_register(engine: str) ->
     )
     own = next(arc for arc in query.automaton.arcs if arc.dst == "b+")
     operator = query.operator(engine=engine)
-    with pytest.raises(AutomatonError, match="expected the transfer of the arc in whose place it stands, as the register is that of"):
-        operator.push(insert(Arc(own.src, own.dst, fence="True", transfer=lambda e, r: r, select=own.select, name="mine"), 5))
-    operator.push(insert(Arc(own.src, own.dst, fence="True", transfer=own.transfer, select=own.select, name="mine"), 5))
+    with pytest.raises(AutomatonError, match=r"expected a transfer that writes e\.y, as the register is that of the row before"):
+        operator.push_many([insert(Arc(own.src, own.dst, fence="True", transfer=lambda e, r: r, select="b", name="mine"), 5)])
+    operator.push_many([insert(Arc(own.src, own.dst, fence="True", transfer=own.transfer, select="b", name="mine"), 5)])
 
 
 def test_permuted_parts_that_may_be_missing(engine: str) -> None:
