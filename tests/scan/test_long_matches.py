@@ -69,7 +69,7 @@ def test_engines_agree(pattern: str, skip: str) -> None:
         there: Counter[Any] = Counter()
         here: Counter[Any] = Counter()
         waiting: list[Change | Punctuation] = []
-        for i, call in enumerate(steps(seed, 140 if skip == "TO NEXT ROW" else 240)):
+        for i, call in enumerate(steps(seed, 120 if skip == "TO NEXT ROW" else 180)):
             add(here, often.push_many(call))
             waiting += call
             if i % 8 == 7:
