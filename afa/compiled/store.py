@@ -89,7 +89,7 @@ class Store:
         if self.scan is not None:
             m = self.memory.m
             m[k.Memory.scans], m[k.Memory.held] = SKIPS[self.scan.choice.skip], held if self.scan.before is None else 0
-            m[k.Memory.all_rows] = self.scan.choice.rows is not None
+            m[k.Memory.all_rows], m[k.Memory.within] = self.scan.choice.rows is not None, self.scan.choice.window is not None
             m[k.Memory.shares] = k.NOWHERE if self.scan.before is None else held
             m[k.Memory.measured], m[k.Memory.packed_limit] = self.scan.registers.layout.width, 0
         self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, shard

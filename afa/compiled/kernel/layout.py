@@ -117,6 +117,7 @@ class Memory(Record):
     held = Record.word("of scans: words of a register of a thread")
     measured = Record.word("of scans: words of a register of measures")
     all_rows = Record.word("of scans: whether each row of a match is shown")
+    within = Record.word("of scans: whether a match ends some time after its start, so that its RE says when it has begun")
     shares = Record.word("of scans: how many words of a register the row before gives, where it gives all; NOWHERE: it does not")
     shared = Record.word("of scans: the block of what rows of all keys share, `SharedClasses`; 0: not made yet")
     free = Record.words("by size class: the first free block", CLASSES)

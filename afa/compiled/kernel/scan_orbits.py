@@ -157,10 +157,11 @@ def shows(m: Memory, b: Block, position: int, a: Any, row: int) -> bool:
 
 
 @kernel
-def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
-    """Return whether any match beside a position shows what a row of `MatchRow` does."""
+def is_shown(m: Memory, b: Block, a: Any, row: int, position: int, le: int) -> bool:
+    """Return whether any match beside a position shows what a row of `MatchRow` does, of one that begins at ``le``."""
     t, k = MatchRow(a, row).t, position - 1
-    while k >= b.shown_first and b.le[b.shown[k]] >= t - b.span:
+    first, last = (le, le) if m.within else (t - b.span, t)
+    while k >= b.shown_first and b.le[b.shown[k]] >= first:
         if MatchRow(end_of(m, b, k)).t >= t:
             if shows(m, b, k, a, row):
                 return True
@@ -168,7 +169,7 @@ def is_shown(m: Memory, b: Block, a: Any, row: int, position: int) -> bool:
             break
         k -= 1
     k = position
-    while k < b.shown_last and b.le[b.shown[k]] <= t:
+    while k < b.shown_last and b.le[b.shown[k]] <= last:
         if shows(m, b, k, a, row):
             return True
         k += 1
@@ -213,7 +214,7 @@ def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
     first = b + b.matches + (rows.first + 1) * width
     for k in range(rows.count - 1):
         row = first + k * width
-        if not repeats(m, m, first, row) and not is_shown(m, b, m, row, position):
+        if not repeats(m, m, first, row) and not is_shown(m, b, m, row, position, b.le[i]):
             log_match(m, w, m, row, -1)
     put_of_step(m, w, i, b.matches_of + i, 0)
     return DONE
@@ -250,7 +251,7 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
     head.register[0], head.register[1], head.register[2] = b.le[on], b.seq[on], lands & 1
     for k in range(1, count + 1):
         row = base + k * width
-        if not repeats(m, w, base + width, row) and not is_shown(m, b, w, row, position):
+        if not repeats(m, w, base + width, row) and not is_shown(m, b, w, row, position, b.le[i]):
             log_match(m, w, w, row, 1)
     copy(w, base, m, b + b.matches + b.match_top * width, (1 + count) * width)
     put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 1 + count))
