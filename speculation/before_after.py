@@ -170,8 +170,6 @@ class After(Around):
                 f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"
             )
         super()._hold(stage)
-        if not isinstance(self.operator, After):
-            stage.follow(core)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core = self._core
@@ -197,10 +195,4 @@ class After(Around):
     def _part(self, come: CallInput, net: bool) -> Output:
         """Carry out a part of a call, which is one step for the stage."""
         found: Output = self.stage.push_fitting(self.operator._run(come, net))
-        return found
-
-    def _found(self, come: CallInput, net: bool) -> CallOutput:
-        if not self.stage.columns or (self.stage.draws and not net):
-            return super()._found(come, net)
-        found: CallOutput = self.stage.pass_found(self.operator._found(come, net))
         return found

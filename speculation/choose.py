@@ -7,24 +7,24 @@ before it can change any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cmp_to_key
 from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
+from afa.lineage.components import sort_key
 from afa.model.copies import as_plain, as_total
 from afa.operator.contract import OperatorLike
-from afa.operator.tables import CallOutput
 from afa.schema import as_ticks
+from punctuation.deadlines import Deadlines
 from punctuation.durations import Duration
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
-from speculation.chain import Point
-from speculation.choose_plain import PlainWay
-from speculation.choose_rows import RowWay
+from speculation.chain import ChosenMatch, Group, MatchChain, Point
 from speculation.stage import Output, Stage
 
 SKIPS = ("past last row", "to next row")
@@ -84,8 +84,7 @@ class Choose(Stage):
 
     Notes
     -----
-    O(log n) for a change (behind the compiled operator the changes of a call are merged into what is held of their key, from the
-    first one on), and what is drawn anew: ``statistics.drawn`` counts it. One late event may shift the chain up to its end.
+    O(log n) for a change, and what is drawn anew: ``statistics.drawn`` counts it. One late event may shift the chain up to its end.
     A chosen match is final later than the match is: behind a promise t all that starts at t - window or before is. Put a `Cleanse`
     behind it to see only what is final. Source: ISO/IEC 19075-5, AFTER MATCH SKIP; [SASE08] for ``by="end"``.
 
@@ -136,9 +135,12 @@ class Choose(Stage):
         names = [*self.opens, *self.closes, *(name.removeprefix("-") for name in self.prefer), *self.to]
         ends = list(accumulate([len(self.opens), len(self.closes), len(self.prefer), len(self.to)], initial=0))
         self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
-        self.preferred = [(prefers.start + i, name.startswith("-")) for i, name in enumerate(self.prefer)]
+        self._prefers = [(prefers.start + i, name.startswith("-")) for i, name in enumerate(self.prefer)]
         self._read = _reader(names)
-        self._way = PlainWay(self)
+        self.chains: dict[Hashable, MatchChain] = {}
+        self.leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
+        self._coming: dict[Hashable, tuple[Point, Point]] = {}  # of each key, the first and the last group that has changed
+        self._deadlines: Deadlines | None = None  # None: they are to be set anew
         self._drawn = 0
         self._promised = BEGINNING
 
@@ -152,21 +154,7 @@ class Choose(Stage):
         return self._calls.call(self._look)
 
     def _look(self) -> ChooseStatistics:
-        held, chosen = self._way.look()
-        return ChooseStatistics(held, chosen, self._drawn)
-
-    @property
-    def columns(self) -> bool:  # type: ignore[override]
-        """Whether matches are held as rows: then `pass_found` takes columns."""
-        return self._way.columns  # type: ignore[no-any-return]
-
-    def follow(self, core: Any) -> None:
-        """Take note of the operator behind which the stage stands: where it is compiled, matches are held as rows of words."""
-        schema = core.automaton.match_schema
-        if core.engine.name == "compiled" and self._way.columns is False and RowWay.fits(self, schema):
-            way = RowWay(self, schema, core.keyed)
-            way.load(self._way.matches())
-            self._way = way
+        return ChooseStatistics(len(self.waiting()), sum(len(chain.chosen) for chain in self.chains.values()), self._drawn)
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
@@ -175,24 +163,68 @@ class Choose(Stage):
         if isinstance(item, Punctuation):
             if item.where is None:  # one with a condition says nothing of what is chosen
                 self.end(out)
-                t = self.settle(as_ticks(item.t, "t"))
+                t = self._settle(as_ticks(item.t, "t"))
                 if t is not None:
                     out.append(Punctuation(t))
-        elif item.diff not in (1, -1):
-            raise ChangeError(f"expected a match that comes or goes once but got diff={item.diff} for {item.payload!r}")
-        else:
-            self._way.take(item)
+            return
+        payload, le, _, diff, key = item
+        if diff not in (1, -1):
+            raise ChangeError(f"expected a match that comes or goes once but got diff={diff} for {payload!r}")
+        values = self._values(item)
+        start = self._start(item, values)
+        group = start if self.by == "start" else self._close(item, values)
+        chain = self.chains.get(key)
+        if chain is None:
+            chain = MatchChain(self._journal, self._pick)
+            self._journal.put(self.chains, key, chain)
+        try:
+            fits = chain.insert(group, item) if diff > 0 else chain.retract(group, item)
+            first, last = self._coming.get(key, (group, group))
+            self._coming[key] = min(first, group), max(last, group)
+        except TypeError as error:
+            raise _not_comparable(payload, error) from None
+        if not fits:
+            raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")
 
     def end(self, out: Output) -> None:
         """Draw the chains anew; append the difference."""
-        self._way.end(out)
+        coming, self._coming = self._coming, {}
+        shown: dict[Any, int] = {}
+        for key, (first, last) in coming.items():
+            chain = self.chains[key]
+            found = chain.draw(first, last)
+            self._drawn += found.drawn
+            for links, diff in ((found.withdrawn, -1), (found.announced, 1)):
+                for link in links:
+                    match = self._shown(link.match)
+                    shown[match] = shown.get(match, 0) + diff
+            self._rest(key, chain)
+        changes: list[Change] = [Change(payload, le, re, sign, key) for (payload, le, re, key), sign in self._net(shown)]
+        changes.sort(key=lambda change: (change.diff > 0, change.le))
+        out += changes
 
-    def pass_found(self, found: CallOutput) -> CallOutput:
-        """Take an operator's output, within a call, and return what leaves, both as columns."""
-        passed: CallOutput = self._way.pass_found(found)
-        return passed
+    def _net(self, shown: dict[Any, int]) -> Iterable[tuple[Any, int]]:
+        """Count chosen matches that show the same, and yield those that come or go."""
+        for match, diff in shown.items():
+            before = self.leaving.get(match, 0)
+            if diff:
+                self._leave(match, before + diff)
+                if not before or not before + diff:
+                    yield match, 1 if diff > 0 else -1
 
-    def settle(self, t: int) -> int | None:
+    def _leave(self, match: Any, count: int) -> None:
+        if count:
+            self._journal.put(self.leaving, match, count)
+        else:
+            self._journal.drop(self.leaving, match)
+
+    def call_failed(self, before: Any) -> None:
+        super().call_failed(before)
+        self._coming, self._deadlines = {}, None
+
+    # -- what is final ---------------------------------------------------------------------------------------------------------
+
+    def _settle(self, t: int) -> int | None:
         """Forget what is final behind a promise for matches. Returns what it promises of the chosen ones; None: nothing new."""
         if t == FOREVER:
             least = FOREVER
@@ -200,23 +232,59 @@ class Choose(Stage):
             return None
         else:
             least = max(t - self.window + 1, BEGINNING)  # what comes starts here or later
-        group = t if self.by == "end" else least
-        self._way.settle(t, group, least)
+        group = t if self.by == "end" else least  # and lies in this group or behind it
+        for key in self._due(t):
+            chain = self.chains[key]
+            for link in chain.settle((group,), (least,)):  # all that show the same are final, or none
+                match = self._shown(link.match)
+                self._leave(match, self.leaving[match] - 1)
+            self._rest(key, chain)
         if group <= self._promised:
             return None
         self._promised = group
         return group
 
+    def _due(self, t: int) -> list[Hashable]:
+        """Return the keys of which a promise makes something final."""
+        if t == FOREVER:
+            return list(self.chains)
+        if self._deadlines is None or not self._deadlines.whole:
+            self._deadlines = Deadlines()
+            for key, chain in self.chains.items():
+                self._deadlines.set(key, self._deadline(chain))
+        return self._deadlines.due(t)
+
+    def _rest(self, key: Hashable, chain: MatchChain) -> None:
+        """Set the punctuation that a key wants next; forget the key if it holds nothing."""
+        if not chain.groups:
+            self._journal.drop(self.chains, key)
+        if self._deadlines is not None and self.window is not None:
+            self._deadlines.set(key, self._deadline(chain))
+
+    def _deadline(self, chain: MatchChain) -> int | None:
+        """Return the smallest punctuation that makes a chain smaller."""
+        assert self.window is not None
+        groups, wait = chain.groups, 1 if self.by == "end" else self.window
+        if not groups:
+            return None
+        first = groups.peekitem(0)[0]
+        link: ChosenMatch | None = chain.chosen.get(first)
+        at: int = first[0] + wait
+        if link is None:
+            return at
+        at = max(at, link.resume[0] + self.window)  # it may be the last final link, which stays
+        return min(at, groups.peekitem(1)[0][0] + wait) if len(groups) > 1 else at
+
     # -- matches ---------------------------------------------------------------------------------------------------------------
 
-    def values(self, match: Change) -> tuple[Any, ...]:
+    def _values(self, match: Change) -> tuple[Any, ...]:
         """Return the fields of a match that choosing reads; refuse one that lacks some of them."""
         try:
             return self._read(match.payload)
         except AttributeError as error:
             raise ChangeError(f"expected a match with the fields that Choose names but got {match.payload!r}: {error}") from None
 
-    def start(self, match: Change, values: tuple[Any, ...]) -> Point:
+    def _start(self, match: Change, values: tuple[Any, ...]) -> Point:
         """Return where a match starts."""
         opens = values[self._opens]
         if self.window is None:
@@ -225,23 +293,43 @@ class Choose(Stage):
             raise ChangeError(f"expected a match with its RE but got re=None for {match.payload!r}")
         return match.re - self.window, *opens
 
-    def close(self, match: Change, values: tuple[Any, ...]) -> Point:
+    def _close(self, match: Change, values: tuple[Any, ...]) -> Point:
         """Return where a match ends."""
         return match.le, *values[self._closes]
 
-    def resume(self, match: Change) -> Point:
+    def _resume(self, match: Change) -> Point:
         """Return where the next match may start: always behind the start of this one."""
-        values = self.values(match)
-        behind = *self.start(match, values), 0
+        values = self._values(match)
+        behind = *self._start(match, values), 0
         to = values[self._to]
         if self.to:
             return behind if None in to else max(to, behind)
-        return max((*self.close(match, values), 0), behind) if self.skip == SKIPS[0] else behind
+        return max((*self._close(match, values), 0), behind) if self.skip == SKIPS[0] else behind
 
-    @staticmethod
-    def not_comparable(payload: Any, error: Any) -> ChangeError:
-        """Return the error for fields that do not order matches."""
-        return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
+    def _pick(self, group: Group, resume: Point | None) -> ChosenMatch | None:
+        """Return the preferred match of a group, of those that start at the resume point or behind it."""
+        matches: Iterable[Change] = group
+        if self.by == "end" and resume is not None:
+            matches = [match for match in matches if self._start(match, self._values(match)) >= resume]
+        try:
+            match = next(iter(matches), None) if len(group) == 1 else min(matches, key=self._rank, default=None)
+            return None if match is None else ChosenMatch(self._resume(match), match)
+        except TypeError as error:
+            raise _not_comparable([match.payload for match in group], error) from None
+
+    def _rank(self, match: Change) -> tuple[Any, ...]:
+        """Return what the matches of one group are ordered by: the first one is preferred."""
+        values = self._values(match)
+        prefer = [_preferred(values[i], down) for i, down in self._prefers]
+        last = self._start(match, values) if self.by == "end" else self._close(match, values)
+        first = [_down(last), *prefer] if self.by == "end" else [*prefer, _down(last)]
+        return (*first, *_tie(match))
+
+    def _shown(self, match: Change) -> tuple[Any, ...]:
+        payload, shown = match.payload, self.shown
+        if shown is not None:
+            payload = shown(*payload[: len(shown._fields)])  # type: ignore[attr-defined]
+        return payload, match.le, match.re, match.key
 
     # -- snapshots: see `Stage.of` -----------------------------------------------------------------------------------------------
 
@@ -253,14 +341,14 @@ class Choose(Stage):
 
     def waiting(self) -> list[Change]:
         """Return the matches that are held."""
-        found: list[Change] = self._way.matches()
-        return found
+        return [match for chain in self.chains.values() for group in chain.groups.values() for match in group]
 
     def chosen(self, match: Change) -> list[Any]:
         """Return the payloads of the chosen matches that are shown as this one, with all that they hold."""
         payload, le, re, _, key = match
-        size = len(payload)
-        return [m.payload for m in self._way.chosen(key) if (m.le, m.re) == (le, re) and tuple(m.payload[:size]) == tuple(payload)]
+        size, links = len(payload), self.chains[key].chosen.values() if key in self.chains else ()
+        found = (link.match for link in links)
+        return [m.payload for m in found if (m.le, m.re) == (le, re) and tuple(m.payload[:size]) == tuple(payload)]
 
     @classmethod
     def _made(cls, numbers: list[Any]) -> Choose:
@@ -286,3 +374,30 @@ def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
         return lambda payload: ()
     read = attrgetter(*names)
     return read if len(names) > 1 else lambda payload: (read(payload),)
+
+
+def _not_comparable(payload: Any, error: Any) -> ChangeError:
+    """Return the error for fields that do not order matches."""
+    return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
+
+
+def _preferred(value: Any, down: bool) -> tuple[Any, ...]:
+    """Return what a field says of the preference; smaller is preferred, NaN behind all numbers, None last."""
+    if value is None:
+        return (2,)
+    return (1,) if value != value else (0, _down(value) if down else value)
+
+
+def _tie(match: Change) -> tuple[Any, ...]:
+    """Return what orders matches that nothing else does: their payload field by field, then RE."""
+    payload = match.payload
+    fields = payload if isinstance(payload, tuple) else (payload,)
+    return tuple(map(sort_key, fields)), BEGINNING if match.re is None else match.re
+
+
+def _down(value: Any) -> Any:
+    """Return what orders values of one type in the other direction."""
+    return -value if type(value) in (int, float) else _DESCENDING(value)
+
+
+_DESCENDING = cmp_to_key(lambda a, b: (a < b) - (b < a))  # type: ignore[operator]

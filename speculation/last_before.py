@@ -103,6 +103,7 @@ class LastBefore(Stage):
     """
 
     _numbers = ("_revised", "_promised")
+    rows: LastRows
 
     @renamed("order")
     def __init__(
@@ -133,7 +134,7 @@ class LastBefore(Stage):
         self.window, self.order = self._window(window), order_by
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
-        self.rows = self._way = LastRows(self)
+        self.rows = LastRows(self)
         self._revised = 0
         self._promised = BEGINNING
 
@@ -143,7 +144,7 @@ class LastBefore(Stage):
             self.conditions = {each: condition_of(source, self.event_schema, self.tick) for each, source in value.items()}
         else:
             super().settle_duration(name, value)
-        self.rows = self._way = LastRows(self)
+        self.rows = LastRows(self)
 
     def _made_filled(self) -> Any:
         schema = self.event_schema

@@ -17,22 +17,26 @@ from afa.rewrite.column_condition import ColumnCondition
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from afa.state.states import Column
+from afa.state.value_numbers import ValueNumbers
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows import row_layout as k
-from speculation.rows.row_held import RowHeld
 from speculation.rows.row_memory import RowMemory
-from speculation.rows.row_words import words_of
+from speculation.rows.row_words import RowWords, words_of
 
 BITS = 1 << k.TRUTH_BITS
 """How many conditions a word has."""
+PACE = 16
+"""Keys are looked through for final entries once in so many keys' changes, so that a promise for each change stays cheap."""
 
 
-class LastRows(RowHeld):
+class LastRows:
     """The events of a `LastBefore`, in rows."""
 
     def __init__(self, stage: Any) -> None:
-        super().__init__(stage.event_schema)
+        self._words, self._keys = RowWords(stage.event_schema), ValueNumbers()
+        self._idle = 0  # rows that have come since keys were looked through
+        self._before = 0  # how many retractions waited before the call
         self._stage = stage
         self._lasts = len(stage.conditions)
         self._state = self._words.width
@@ -43,27 +47,51 @@ class LastRows(RowHeld):
         self._columns: list[ColumnCondition] | None = None
 
     def _spec(self) -> Any:
-        """Return how the kernels compare rows, see S_*."""
+        """Return how the kernels compare rows, see `RowSpec`."""
         stage, places = self._stage, self._words.places
         order: list[tuple[int, int]] = [(k.RowPool.le, k.UP)]
         if stage.order is not None:
             order.append((places[stage.order].value, k.TEXT if places[stage.order].kind is str else k.UP))
-        group = len(order)
+        place = len(order)
         for value, missing, _ in places.values():  # texts by their numbers: equal events only must be found
             order += [(column, k.UP) for column in (missing, value) if column is not None]
         order.append((k.RowPool.re, k.UP))
         spec = np.zeros(k.RowSpec.order + 2 * len(order), np.int64)
         of = k.RowSpec
-        spec[[of.order_n, of.group_n, of.first]] = len(order), group, k.RowPool.le
-        spec[[of.window, of.lasts, of.state, of.log_n]] = stage.window or 0, self._lasts, self._state, 2 + self._lasts
+        spec[[of.order_n, of.place_n]] = len(order), place
+        spec[[of.window, of.lasts, of.state]] = stage.window or 0, self._lasts, self._state
         spec[k.RowSpec.order :] = [word for pair in order for word in pair]
         return spec
 
-    # -- what comes ------------------------------------------------------------------------------------------------------------
+    # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def begins(self) -> None:
+        """Begin a call."""
         self._coming = []
-        super().begins()
+        self._before = int(self._memory.m[k.RowControl.retractions])
+        if self._keys.many or self._words.many:
+            self._tidy()
+
+    def failed(self) -> None:
+        """Restore all rows."""
+        self._memory.rollback()
+        self._memory.m[k.RowControl.retractions], self._memory.m[k.RowControl.revised] = self._before, 0
+
+    def worked(self) -> None:
+        """Forget how."""
+        self._memory.commit()
+
+    def _tidy(self) -> None:
+        """Give numbers of keys and texts that nothing holds any more again; no call is under way."""
+        rows, _ = self._memory.held()
+        held = self._memory.r[rows]
+        if self._keys.many:
+            there = np.zeros(len(self._keys), bool)
+            there[held[:, k.RowPool.key]] = True
+            self._keys.keep(there.tolist())
+        self._words.keep(held)
+
+    # -- what comes ------------------------------------------------------------------------------------------------------------
 
     def see(self, item: Any) -> None:
         """Take a change of an event in its form, or rows of `rows_of`, at or above the promise. `left` says what it leads to."""
@@ -134,8 +162,19 @@ class LastRows(RowHeld):
         row = self._put(parts[0] if len(parts) == 1 else np.concatenate(parts))
         if row is not None:
             raise crowded(self._words.records(row)[0], int(row[0, k.RowPool.le]), int(row[0, k.RowPool.diff]))
-        self._stage._revised += self._drawn()
+        self._stage._revised += int(self._memory.m[k.RowControl.revised])
+        self._memory.m[k.RowControl.revised] = 0
         return self._logged()
+
+    def _put(self, rows: Any) -> Any:
+        """Call the kernels to take rows, in order of arrival. Returns the row that does not fit, or None."""
+        memory = self._memory
+        numbers = memory.rows(len(rows))
+        memory.r[numbers] = rows
+        memory.keys(len(self._keys))
+        self._idle += len(rows)
+        fault = memory.take(numbers, self._words.strings.ranks) == k.FAULT
+        return memory.r[[memory.m[k.RowControl.fault]]] if fault else None
 
     def _logged(self) -> Any:
         lines = self._memory.logged()
@@ -178,15 +217,31 @@ class LastRows(RowHeld):
     # -- what is final -----------------------------------------------------------------------------------------------------------
 
     def settled(self, t: int, force: bool = False) -> list[Change]:
-        """Forget what a promise makes final. Returns the retractions that have waited in vain."""
-        if not self._settle(t, t, t, t == FOREVER, force):
+        """Forget what a promise makes final. Returns the retractions that have waited in vain.
+
+        With many keys not at each promise, unless ``force``.
+        """
+        m, whole = self._memory.m, t == FOREVER
+        if not force and not whole and not m[k.RowControl.retractions] and self._idle * PACE < len(self._keys):
             return []
+        m[k.RowControl.promise], m[k.RowControl.done] = t, 0
+        m[k.RowControl.all], m[k.RowControl.force] = whole, force or whole
+        self._memory.call(k.SETTLE)
+        self._idle = 0
         vain = self._logged()
         return [] if vain is None else self.events(vain)
 
     def events(self, rows: Any) -> list[Change]:
         """Return rows of `rows_of` as changes."""
-        return self._listed(rows, rows[:, k.RowPool.diff])
+        return self._listed(rows, k.RowPool.diff)
+
+    def _listed(self, rows: Any, copies: int) -> list[Change]:
+        """Return rows as changes; ``copies``: the column that says of how many copies."""
+        names, times = self._keys.all, rows[:, [k.RowPool.le, k.RowPool.re, copies, k.RowPool.key]].tolist()
+        return [
+            Change(payload, le, None if re == BEGINNING else re, n, names[key])
+            for payload, (le, re, n, key) in zip(self._words.records(rows), times)
+        ]
 
     # -- what is held ------------------------------------------------------------------------------------------------------------
 
@@ -196,6 +251,11 @@ class LastRows(RowHeld):
         self._settle_all()
         _, floors = self._memory.held()
         return len(floors) - int(floors.sum())
+
+    @property
+    def keys(self) -> Collection[Hashable]:
+        """The keys of which anything is held."""
+        return [self._keys.all[number] for number in self._memory.keys_held().tolist()]
 
     def _settle_all(self) -> None:
         if self._stage._promised > BEGINNING:
@@ -210,7 +270,7 @@ class LastRows(RowHeld):
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         rows, floors = self._entries(keys)
         rows = rows[~floors]
-        return self._listed(rows, rows[:, self._state + k.COPIES])
+        return self._listed(rows, self._state + k.COPIES)
 
     def floors(self, keys: Iterable[Hashable] | None = None) -> list[tuple[Hashable, list[tuple[int, int]]]]:
         """Return of each key for each condition the last event below the promise."""
@@ -224,8 +284,11 @@ class LastRows(RowHeld):
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the events that may still be revised, of all keys or some, as plain data (`speculation.stage_state`)."""
         rows, floors = self._entries(keys)
-        rows = rows[~floors]
-        return self._plain(rows, rows[:, self._state + k.COPIES])
+        rows, names = rows[~floors], self._keys.all
+        le, re, numbers, copies = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, self._state + k.COPIES]].T.tolist()
+        columns = [column.tolist() for column in self._words.columns(rows)]
+        ends = [None if end == BEGINNING else end for end in re]
+        return [list(self._words.places), [names[number] for number in numbers], le, ends, copies, columns]
 
     def load_part(self, came: Logged, floors: Sequence[Any], promised: int, without: Collection[Hashable]) -> None:
         """Take what `part` gave of another stage, but of some keys, and the lasts of keys; none of them is held here."""

@@ -42,7 +42,7 @@ class Stage(Member):
     """The error of a `Reasons` around it, where no change of the input is the reason of a match."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
-    _way: Any = None
+    rows: Any = None
     """What holds the items of the stage, where `_waiting` does not; each call begins, and ends or fails, for it, too."""
 
     def __init__(self, tick: str | None = None) -> None:
@@ -105,9 +105,6 @@ class Stage(Member):
         if changes_of is not None:
             self._waiting.changes_of = changes_of
 
-    columns = False
-    """Whether the stage takes an operator's output as columns: `pass_found`."""
-
     # At the input of an operator; see `speculation.before_after.Before`, for which ``passes`` and ``punctuate`` are, too.
 
     takes_singles = False
@@ -128,9 +125,6 @@ class Stage(Member):
     def left(self) -> Iterable[Change]:
         """Return the changes that leave at the end of a call."""
         return ()
-
-    def follow(self, core: Any) -> None:
-        """Take note of the operator at whose output the stage stands, with nothing between them."""
 
     def __copy__(self) -> Any:
         return copy.deepcopy(self)
@@ -234,8 +228,8 @@ class Stage(Member):
 
     def call_begins(self) -> Any:
         """Return all state of the stage but the changes that wait, which the journal restores."""
-        if self._way is not None:
-            self._way.begins()
+        if self.rows is not None:
+            self.rows.begins()
         return self._before(self)
 
     def call_failed(self, before: Any) -> None:
@@ -243,13 +237,13 @@ class Stage(Member):
         self._waiting.copies, self._waiting.tables, *numbers = before
         for name, value in zip(self._numbers, numbers):
             setattr(self, name, value)
-        if self._way is not None:
-            self._way.failed()
+        if self.rows is not None:
+            self.rows.failed()
 
     def call_worked(self) -> None:
         self._journal.commit()
-        if self._way is not None:
-            self._way.worked()
+        if self.rows is not None:
+            self.rows.worked()
 
 
 def _without_tick(stage: Stage) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import AfaError, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
+from afa import BEGINNING, FOREVER, AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
 from speculation import Choose, Cleanse
 from speculation.chain import MatchChain
 from tests import oracle
@@ -18,43 +18,73 @@ W = 8
 
 
 class M(NamedTuple):
-    """A match: what is shown, and what is not."""
+    """A match: what is shown, what is preferred, its place among those of its instant, and where the next one may begin."""
 
     name: str
     rank: int
     goes_on: int | None = None
+    at: int = 0
+    word: str = ""
+    share: float | None = None
+    yes: bool = True
+    last: str = ""
+    seq: int = 0
+    till: int = 0
+    to_seq: int = 0
 
 
 class Shown(NamedTuple):
     name: str
 
 
-def brute(matches: list[Change], stage: Choose) -> set[Any]:
-    """What is chosen: again and again the first match that begins behind the resume point."""
-    found, resume = [], -(10**9)
-    while True:
-        left = [match for match in matches if start(match) > resume]
-        if not left:
-            return {(match.payload.name, match.le, match.re) for match in found}
-        if stage.by == "start":
-            link = min(left, key=lambda match: (start(match), match.payload.rank, -match.le, tie(match.payload)))
-        else:
-            link = min(left, key=lambda match: (match.le, -start(match), match.payload.rank, tie(match.payload)))
-        found.append(link)
-        resume = start(link)
+def brute(matches: list[Change], stage: Choose) -> list[Any]:
+    """What is chosen: again and again the first match that begins behind the last one's end, or where it says."""
+    left, found = ranked(matches, stage), []
+    while left:
+        link = left[0]
+        found.append(told(link, stage))
+        to = tuple(getattr(link.payload, name) for name in stage.to)
         if stage.to:
-            resume = max(link.payload.goes_on - 1, resume) if link.payload.goes_on is not None else resume
+            left = [match for match in left if None in to or start(match, stage) >= to]
         elif stage.skip == "past last row":
-            resume = link.le
+            left = [match for match in left if start(match, stage) > end(link, stage)]
+        left = [match for match in left if start(match, stage) > start(link, stage)]
+    return found
 
 
-def tie(payload: M) -> Any:
-    """What orders matches that nothing else does: field by field, None last."""
-    return payload.name, payload.goes_on is None, payload.goes_on or 0
+def ranked(matches: list[Change], stage: Choose) -> list[Change]:
+    """Sorted by all that orders them, from the last that counts to the first."""
+    found = sorted(matches, key=lambda match: (*(sortable(value) for value in match.payload), match.re))
+    first, other = (start, end) if stage.by == "start" else (end, start)
+    if stage.by == "start":
+        found.sort(key=lambda match: other(match, stage), reverse=True)
+    for name in reversed(stage.prefer):
+        field = name.removeprefix("-")
+        found.sort(key=lambda match: sortable(getattr(match.payload, field))[1], reverse=name != field)
+        found.sort(key=lambda match: sortable(getattr(match.payload, field))[0])
+    if stage.by == "end":
+        found.sort(key=lambda match: other(match, stage), reverse=True)
+    return sorted(found, key=lambda match: first(match, stage))
 
 
-def start(match: Change) -> int:
-    return match.re - W
+def sortable(value: Any) -> tuple[int, Any]:
+    """Values by themselves, then NaN, then None."""
+    return (2, 0) if value is None else (1, 0) if value != value else (0, value)
+
+
+def start(match: Change, stage: Choose) -> tuple[Any, ...]:
+    assert match.re is not None
+    fields = tuple(getattr(match.payload, name) for name in stage.opens)
+    return fields if stage.window is None else (match.re - W, *fields)
+
+
+def end(match: Change, stage: Choose) -> tuple[Any, ...]:
+    return match.le, *(getattr(match.payload, name) for name in stage.closes)
+
+
+def told(match: Change, stage: Choose) -> Any:
+    """A match as it is shown; NaN is equal to itself."""
+    return repr(match.payload if stage.shown is None else match.payload.name), match.le, match.re, match.key
 
 
 class World:
@@ -62,29 +92,55 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.random = choose = random.Random(seed)
-        to = ("goes_on",) if choose.random() < 0.3 else ()
-        skip, by = choose.choice(["past last row", "to next row"]), choose.choice(["start", "end"])
-        self.stage = Choose(skip, by=by, window=W, prefer=("rank",), to=to, shown=Shown)
-        self.matches: dict[Any, list[Change]] = {"x": [], "y": []}
+        window = choose.choice([W, W, W, None])
+        points = choose.choice([("seq", "till"), ("word", "last")]) if choose.random() < 0.3 else None
+        to = ["goes_on", *(["to_seq"] if points else [])] if choose.random() < 0.3 and points != ("word", "last") else []
+        prefer = choose.sample(["rank", "-rank", "word", "-word", "share", "-share", "-yes"], choose.randint(0, 2))
+        self.stage = Choose(
+            choose.choice(["past last row", "to next row"]),
+            by=choose.choice(["start", "end"]),  # type: ignore[arg-type]
+            window=window,
+            start=[*(["at"] if window is None else []), *(points[:1] if points else [])],
+            end=points[1:] if points else [],
+            prefer=prefer,
+            to=to,
+            shown=choose.choice([Shown, None]),
+        )
+        self.matches: list[Change] = []
         self.held: set[Any] = set()
         self.promised = self.told = -(10**9)
 
+    def match(self, number: int) -> Change:
+        choose = self.random
+        begin = choose.randint(0, 12) + number // 3
+        till, word, seq = begin + choose.randint(0, W - 1), choose.choice(["", "a", "ä", "\U0001f600"]), choose.randint(0, 1)
+        payload = M(
+            choose.choice("ab"),
+            choose.randint(0, 2),
+            choose.choice([None, choose.randint(begin - 1, till + 2)]),
+            begin,
+            word,
+            choose.choice([None, float("nan"), 0.5, 0.0, -2.0, float("inf")]),
+            choose.random() < 0.5,
+            word + choose.choice(["", "z"]),
+            seq,
+            seq + choose.randint(0, 1),
+            choose.randint(0, 1),
+        )
+        return Change(payload, till, begin + W, 1, choose.choice("xy"))
+
     def step(self, number: int) -> None:
-        choose, items, had = self.random, [], {key: list(found) for key, found in self.matches.items()}
+        choose, items, had = self.random, [], list(self.matches)
         for _ in range(choose.randint(1, 4)):
-            key = choose.choice("xy")
-            old = [match for match in had[key] if match.le >= self.promised and match in self.matches[key]]
+            old = [match for match in had if match.le >= self.promised and match in self.matches]
             if old and choose.random() < 0.4:
                 match = choose.choice(old)
-                self.matches[key].remove(match)
+                self.matches.remove(match)
                 items.append(match._replace(diff=-1))
                 continue
-            begin = choose.randint(0, 12) + number // 3
-            end = begin + choose.randint(0, W - 1)
-            payload = M(choose.choice("ab"), choose.randint(0, 2), choose.choice([None, choose.randint(begin - 1, end + 2)]))
-            match = Change(payload, end, begin + W, 1, key)
-            if end >= self.promised and match not in self.matches[key] and match._replace(diff=-1) not in items:
-                self.matches[key].append(match)
+            match = self.match(number)
+            if match.le >= self.promised and repr(match) not in map(repr, [*self.matches, *had]):
+                self.matches.append(match)
                 items.append(match)
         if choose.random() < 0.2:
             self.promised = max(self.promised, choose.randint(number // 3, number // 3 + 15))
@@ -95,16 +151,14 @@ class World:
         if choose.random() < 0.1:
             self.stage = Choose.restore(self.stage.snapshot(), payload=M)
         out = self.stage.push_many(items)
-        for change in out:
-            if isinstance(change, Change):
-                assert change.le >= self.told, "what is final never changes"
-                assert type(change.payload).__name__ == "Shown"
-        self.held = oracle.net(
-            [change._replace(payload=(change.key, *change.payload)) for change in out if isinstance(change, Change)], self.held
-        )
+        changes = [change for change in out if isinstance(change, Change)]
+        for change in changes:
+            assert change.le >= self.told, "what is final never changes"
+            assert type(change.payload).__name__ == ("M" if self.stage.shown is None else "Shown")
+        self.held = oracle.net([change._replace(payload=told(change, self.stage)) for change in changes], self.held)
         self.told = max([self.told, *(item.t for item in out if isinstance(item, Punctuation))])
-        expected = {((key, name), le, re) for key in "xy" for name, le, re in brute(self.matches[key], self.stage)}
-        assert self.held == expected
+        chosen = [each for key in "xy" for each in brute([match for match in self.matches if match.key == key], self.stage)]
+        assert {match for match, _, _ in self.held} == set(chosen)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -137,11 +191,7 @@ def test_behind_an_operator_a_late_event_draws_the_chain_anew(engine: str) -> No
 
 
 def held(op: Any) -> set[Any]:
-    way = op.stage._way
-    if not way.columns:
-        return {link.match[:3] for chain in way.chains.values() for link in chain.chosen.values()}
-    _, chosen = way._memory.held()
-    return {match[:3] for match, there in zip(op.stage.waiting(), chosen) if there}
+    return {link.match[:3] for chain in op.stage.chains.values() for link in chain.chosen.values()}
 
 
 def test_per_key_and_with_a_cleanse_behind_it() -> None:
@@ -221,7 +271,7 @@ def test_matches_that_show_the_same_leave_nothing_behind() -> None:
     assert [c.diff for c in again.push(retract(M("a", 2), 5, 12))] == [-1]
     stage.push(insert(M("a", 0), 5, 12))
     assert stage.push(Punctuation(30)) == [Punctuation(21)]
-    assert (stage._way.leaving, stage._way.chains) == ({}, {})
+    assert (stage.leaving, stage.chains) == ({}, {})
 
 
 def test_values_of_any_kind_are_preferred() -> None:
@@ -243,6 +293,30 @@ def test_fields_that_can_not_be_compared_are_refused(options: Any) -> None:
         stage.push_many([insert(M("b", 0), 5, 12), insert(M(3, 0), 5, 12)])  # type: ignore[arg-type]
     assert stage.statistics[:2] == (1, 1)
     assert [c.diff for c in stage.push(retract(M("a", 0), 5, 12))] == [-1]
+
+
+class Tick(NamedTuple):
+    place: int | None
+
+
+def test_a_start_that_is_none_is_refused_beside_another_one(engine: str) -> None:
+    own = Automaton(start="0", final={"1"}, event=Tick, register=Tick(None), arcs=[Arc("0", "1", "True", "(e.place,)")])
+    op = Choose(start=["place"], to=["place"]).after(Operator(own, window=5, engine=engine))
+    assert [match.diff for match in op.push(insert(Tick(None), 1))] == [1]
+    with pytest.raises(ChangeError, match="expected fields that can be compared with those of other matches but got"):
+        op.push(insert(Tick(0), 2))
+    assert op.stage.statistics[:2] == (1, 1)
+
+
+def test_times_at_the_ends_are_no_others() -> None:
+    stage, first, last = (
+        Choose(window=W),
+        *(insert(M("a", 0), le, re) for le, re in ((BEGINNING, BEGINNING + W), (FOREVER - W, FOREVER))),
+    )
+    assert stage.push_many([first, last, Punctuation(BEGINNING + 1)]) == [first, last]
+    assert stage.push(first._replace(diff=-1)) == [first._replace(diff=-1)]
+    assert stage.push(Punctuation(FOREVER - 1)) == [Punctuation(FOREVER - W)]
+    assert stage.statistics[:2] == (1, 1)
 
 
 def test_a_promise_visits_the_keys_that_it_concerns() -> None:

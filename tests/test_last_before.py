@@ -60,8 +60,8 @@ def brute(copies: Counter[Event], stage: LastBefore) -> Counter[Any]:
     """All events in force as they must have left."""
     there = [event for event, n in copies.items() if n > 0]
 
-    def place(event: Event) -> tuple[int, int]:
-        return event[2], event[1].seq if stage.order else 0
+    def place(event: Event) -> tuple[int, Any]:
+        return event[2], getattr(event[1], stage.order) if stage.order else 0
 
     def last(name: str, event: Event) -> int | None:
         les = [x[2] for x in there if x[0] == event[0] and place(x) < place(event) and holds(name, x[1])]
@@ -82,7 +82,7 @@ class World:
     def __init__(self, seed: int, keyed: bool = True) -> None:
         self.random = choose = random.Random(seed)
         self.keys: list[Any] = [0, 1] if keyed else [None]
-        self.stage = self.fresh(choose.choice([None, 3, 6]), choose.choice([None, "seq"]))
+        self.stage = self.fresh(choose.choice([None, 3, 6]), choose.choice([None, "seq", "kind"]))
         self.copies: Counter[Event] = Counter()
         self.promised = -(10**9)
         self.owed: list[Event] = []

@@ -18,8 +18,9 @@ from afa.schema import Instant, Schema
 from afa.state.plain import field_columns
 from speculation import LastBefore, LookBack
 from speculation.last_rows import LastRows
-from speculation.rows import row_memory
+from speculation.rows import row_layout, row_memory
 from speculation.rows.row_entry import main
+from speculation.rows.row_memory import RowMemory
 from tests.compiled.plain import plain
 from tests.nojit import Columns, Words
 
@@ -156,6 +157,35 @@ def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPa
         world = World(number)
         for step in range(6):
             world.step(step)
+
+
+def test_rows_are_free_once_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = fresh()
+    events = [Change(Tick("X", "a", 1.0, 1, True, 0), le, le + 9, 1, "X") for le in range(9, 29)]
+    stage.push_many(events)
+    called = row_memory.main()
+
+    def interrupted(memory: RowMemory, what: int, n: int) -> int:
+        if what == row_layout.COMMIT:
+            monkeypatch.setattr(row_memory, "main", lambda: called)
+            raise KeyboardInterrupt
+        return called(memory, what, n)
+
+    monkeypatch.setattr(row_memory, "main", lambda: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stage.push_many([event._replace(diff=-1) for event in events[:10]])
+    stage.push(events[0])
+    memory = stage.rows._memory
+    free, held = memory._free.tolist(), memory.held()[0].tolist()
+    assert len({*free, *held}) == len(free) + len(held)
+    assert stage.statistics.held == 11
+
+
+def test_a_copy_has_arrays_of_its_own() -> None:
+    memory = fresh().rows._memory
+    other = copy.deepcopy(memory)
+    assert other.addresses[0] != memory.addresses[0]
+    assert other.addresses == (other.m.ctypes.data, 0, other.r.ctypes.data, other.width)
 
 
 def test_rows_that_do_not_fit_are_told_as_ever() -> None:

@@ -39,11 +39,11 @@ def components_in(table: ArcTable) -> set[str]:
 def in_order(pick: Pick) -> tuple[Any, ...]:
     """Return a sort key of the picks of one step: by component, then by RE, then by the payload's fields."""
     payload = pick.payload
-    return pick.component, pick.re, tuple(map(_told, payload)) if isinstance(payload, tuple) else (_told(payload),)
+    return pick.component, pick.re, tuple(map(sort_key, payload)) if isinstance(payload, tuple) else (sort_key(payload),)
 
 
-def _told(value: Any) -> tuple[Any, ...]:
-    """Return what orders values of any kind: numbers, then text, then others by how they are written; None last."""
+def sort_key(value: Any) -> tuple[Any, ...]:
+    """Return a sort key of values of any kind: numbers, then text, then others by how they are written; None last."""
     if value is None:
         return (3,)
     if isinstance(value, (bool, int, float)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from afa.compiled.kernel.native_call import kernel
-from speculation.rows.row_chains import draw, due, settle_matches, tell
 from speculation.rows.row_lasts import due_events, place_before, revise, settle_events
 from speculation.rows.row_layout import *
 from speculation.rows.row_lists import counted, merge, reserved, save, undo
@@ -27,8 +26,6 @@ def main(m: RowControl, r: RowPool, what: int, n: int) -> int:
 @kernel
 def take(m: RowControl, r: RowPool, n: int) -> int:
     """Take the rows in INDEX, key by key; a call that asked for room goes on with the same key."""
-    if RowSpec(m.spec).texts and m.ranked == 0:
-        return NEED_RANKS
     if m.done == NOTHING:
         arrange(m, r, n)
         if m.unranked:
@@ -58,9 +55,7 @@ def take_key(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end
         return count
     n, size = entry.n, RowSpec(m.spec).lasts
     place = m[m.actions] if count else n
-    rows, begin = n - place + count, place
-    if size:
-        begin = place_before(m, r, entry, place)
+    rows, begin = n - place + count, place_before(m, r, entry, place)
     if m.undo_top + n - place + 3 + (2 * rows + place - begin) * (size + 4) > m.rooms[UNDO]:
         return NEED_UNDO
     if m.log_top + 2 * (rows + place - begin) * (size + 2) > m.rooms[LOG]:
@@ -82,26 +77,19 @@ def take_key(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end
         return DONE
     saved = m.undo + m.undo_top
     save(m, entry, key, place)
-    last = merge(m, r, entry, saved, place, count)
-    if size:
-        revise(m, r, entry, place, last)
-        entry.due = due_events(m, r, entry)
-    else:
-        tell(m, r, entry, saved, n - place, place, draw(m, r, entry, place, last))
-        entry.due = due(m, r, entry)
+    revise(m, r, entry, place, merge(m, r, entry, saved, place, count))
+    entry.due = due_events(m, r, entry)
     return DONE
 
 
 @kernel
 def settle(m: RowControl, r: RowPool) -> int:
     """Forget entries that the promise RowControl.promise makes final, of the keys that it concerns."""
-    if RowSpec(m.spec).texts and m.ranked == 0:
-        return NEED_RANKS
     while m.done < m.key_count:
         key = m.done
         entry = RowKey(m.directory + key * RowKey.SIZE)
         if entry.n and (entry.due <= m.promise or m.force):
-            status = settle_events(m, r, entry, key) if RowSpec(m.spec).lasts else settle_matches(m, r, entry, key)
+            status = settle_events(m, r, entry, key)
             if status != DONE:
                 return status
         m.done += 1

@@ -60,7 +60,7 @@ def version(m: RowControl, r: RowPool, row: int) -> bool:
     keep_state(m, r, row)
     if other and left:
         line(m, r, row, -left)
-        m.drawn += now
+        m.revised += now
         left = 0
     for c in range(size):
         r[row, state + LASTS + c] = m[m.last_events + c]
@@ -83,7 +83,7 @@ def line(m: RowControl, r: RowPool, row: int, diff: int) -> None:
 @kernel
 def same_place(m: RowControl, r: RowPool, x: int, y: int) -> bool:
     """Return whether two events are before nobody of each other."""
-    return compared(m, r, x, y, RowSpec(m.spec).group_n) == 0
+    return compared(m, r, x, y, RowSpec(m.spec).place_n) == 0
 
 
 @kernel

@@ -1,10 +1,10 @@
 """Where everything stands in the arrays of the kernels for rows; read it first.
 
     m    int64 (n,)           `RowControl`, then a heap: blocks of one key each, and regions that Python lays out
-    r    int64 (rows, width)  `RowPool`; a row is written before kernels see it; of matches none ever changes
+    r    int64 (rows, width)  `RowPool`; a row is written before kernels see it
 
 The rows of a key stand in order in its block, which begins with its size class: an *entry* is twice the row's number, and one more
-if it is marked. The directory holds a `RowKey` for each key.
+if it is a floor (`row_lasts`). The directory holds a `RowKey` for each key.
 
 The undo log is a stack of records, read from its top:
 
@@ -18,7 +18,7 @@ from afa.compiled.kernel import layout
 from afa.compiled.kernel.layout import Memory
 from afa.compiled.kernel.record import Record
 
-BEGINNING, FOREVER, DONE, NEED_HEAP, NAN_WORD = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP, layout.NAN_WORD
+BEGINNING, FOREVER, DONE, NEED_HEAP = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP
 DIRECTORY, INDEX, OTHER, ACTIONS, UNDO, LOG, GONE, RANKS, SPEC, NOW = range(10)
 """The regions by number, in the order of `RowControl`."""
 
@@ -31,7 +31,7 @@ class RowControl(Memory, first=layout.CONTROL):
     other = Record.word("room to sort them")
     actions = Record.word("what they do")
     undo = Record.word("the undo log")
-    log = Record.word("output: lines of row, and sign or copies, of an event with its lasts")
+    log = Record.word("output: lines of row, copies, lasts")
     gone = Record.word("rows that are no longer held")
     text_ranks = Record.word("the rank of each text")
     spec = Record.word("how rows are compared: `RowSpec`")
@@ -45,9 +45,7 @@ class RowControl(Memory, first=layout.CONTROL):
     unranked = Record.word("whether they were asked for")
     done = Record.word("how much of a batch, or of the keys, is done: what asks for room goes on there")
     fault = Record.word("the row that does not fit")
-    drawn = Record.word("links drawn, or events revised")
-    forget_below = Record.word("what is forgotten: entries whose first word lies below this one")
-    least = Record.word("what comes starts here or later")
+    revised = Record.word("how many events were revised")
     all = Record.word("whether all is forgotten")
     force = Record.word("whether all that may go goes, and not only where it is half of a key")
     promise = Record.word("the promise that lets rows go")
@@ -69,44 +67,24 @@ class RowPool(Record, by="column"):
     """r: the rows, one a row of the array."""
 
     key = Record.line("the number of the key")
-    diff = Record.line("1: it comes; -1: it goes; of events copies")
+    diff = Record.line("how many copies come, or go")
     le = Record.line("LE, ticks")
     re = Record.line("RE, ticks")
-    start = Record.line("of a match: where it starts")
     payload = Record.words("the payload's words, see `speculation.rows.row_words`")
 
 
-PAIRS = 128
-"""The most words that order matches."""
-
-
 class RowSpec(Record, of="m"):
-    """How rows are compared, and which columns are shown."""
+    """How rows are compared, and what they hold."""
 
     order_n = Record.word("how many words order rows")
-    group_n = Record.word("how many of these make a group")
-    point_n = Record.word("how many words a point has")
-    mode = Record.word("where the next one may begin: PAST, NEXT, TO")
-    first = Record.word("the column of the first word of the order")
-    wait = Record.word("how far behind it a promise lets go")
-    by_start = Record.word("whether groups are starts")
-    logs = Record.word("whether links that are forgotten are told")
-    shown_n = Record.word("how many columns are shown")
+    place_n = Record.word("how many of these make a place: LE, and what orders events of one LE")
     window = Record.word("the window; 0: there is none")
-    texts = Record.word("whether points have texts, so that their ranks must be known")
-    lasts = Record.word("how many conditions look back; 0: these are matches")
+    lasts = Record.word("how many conditions look back")
     state = Record.word("the first of the words of a row that change: copies, how many have left, the lasts")
-    log_n = Record.word("the words of a line")
-    opens = Record.words("pairs: column, kind", 2 * PAIRS)
-    closes = Record.words("columns", PAIRS)
-    to = Record.words("columns", PAIRS)
-    missing = Record.words("columns that say that a value of `to` is missing; -1: it never is", PAIRS)
-    shown = Record.words("columns", PAIRS)
     order = Record.words("pairs: column, kind")
 
 
-UP, DOWN, DOWN_FLOAT, TEXT, TEXT_DOWN = 0, 1, 2, 3, 4
-PAST, NEXT, TO = 0, 1, 2
+UP, TEXT = 0, 1
 
 NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1

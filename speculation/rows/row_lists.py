@@ -32,23 +32,20 @@ def counted(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> i
     """Work out the actions of the sorted rows of a batch from ``first`` to ``end`` on their key's entries. Writes nothing else.
 
     Returns how many actions there are: triples of a place, a row that comes (NOTHING: the entry there changes), and how many copies
-    there are then. Or NEED_RANKS; or FAULT: a match that is there comes, one that is not there goes, or there are too many copies.
+    there are then. Or NEED_RANKS; or FAULT: there are too many copies.
     """
     n, a, actions, count, low, k = entry.n, entry.block + 1, m.actions, 0, 0, first
-    words, index, state, events = RowSpec(m.spec).order_n, m.index, RowSpec(m.spec).state, RowSpec(m.spec).lasts
-    least, most = -FOREVER if events else 0, FOREVER if events else 1
+    words, index, state = RowSpec(m.spec).order_n, m.index, RowSpec(m.spec).state
     while k < end:
         row = m[index + k]
         place = place_of(m, r, a, low, n, row)
         there = place < n and compared(m, r, m[a + place] >> 1, row, words) == 0
-        before = 0
-        if there:
-            before = r[m[a + place] >> 1, state + COPIES] if events else 1
+        before = r[m[a + place] >> 1, state + COPIES] if there else 0
         copies = before
         while k < end and compared(m, r, m[index + k], row, words) == 0:
             other = m[index + k]
             diff = r.diff[other]
-            if m.unranked == 0 and ((diff > 0 and copies > most - diff) or (diff < 0 and copies < least - diff)):
+            if m.unranked == 0 and ((diff > 0 and copies > FOREVER - diff) or (diff < 0 and copies < -FOREVER - diff)):
                 m.fault = other
                 return FAULT
             copies += diff
@@ -107,13 +104,7 @@ def merge(m: RowControl, r: RowPool, entry: RowKey, saved: int, place: int, coun
         if row == NOTHING:
             row = m[saved + old - place] >> 1
             old += 1
-        if RowSpec(m.spec).lasts:
-            put_copies(m, r, row, new != NOTHING, m[actions + 3 * k + 2])
-        elif new == NOTHING:
-            m[m.gone + m.gone_top] = row
-            m.gone_top += 1
-            last = at - 1
-            continue
+        put_copies(m, r, row, new != NOTHING, m[actions + 3 * k + 2])
         m[a + at] = 2 * row
         last = at
         at += 1
@@ -152,10 +143,10 @@ def keep_state(m: RowControl, r: RowPool, row: int) -> None:
 @kernel
 def final_of(m: RowControl, r: RowPool, a: int, n: int) -> int:
     """Return how many entries lie before all that can still come."""
-    low, high, column = 0, n, RowSpec(m.spec).first
+    low, high = 0, n
     while low < high:
         middle = (low + high) >> 1
-        if r[m[a + middle] >> 1, column] < m.forget_below:
+        if r.le[m[a + middle] >> 1] < m.promise:
             low = middle + 1
         else:
             high = middle

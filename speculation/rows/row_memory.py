@@ -124,11 +124,11 @@ class RowMemory(KernelArrays):
                 return status
 
     def logged(self) -> Any:
-        """Return the output since the last time: lines of row, sign or copies, and of events their lasts."""
+        """Return the output since the last time: lines of row, copies, lasts."""
         m = self.m
         at, n = int(m[k.RowControl.log]), int(m[k.RowControl.log_top])
         m[k.RowControl.log_top] = 0
-        return m[at : at + n].reshape(-1, int(m[m[k.RowControl.spec] + k.RowSpec.log_n])).copy()
+        return m[at : at + n].reshape(-1, 2 + int(m[m[k.RowControl.spec] + k.RowSpec.lasts])).copy()
 
     def commit(self) -> None:
         """Forget how to undo the call; the rows that have gone are free."""
@@ -151,7 +151,7 @@ class RowMemory(KernelArrays):
         return np.flatnonzero(self._entries[:, k.RowKey.n])
 
     def held(self, keys: Any = None) -> Any:
-        """Return the numbers of the rows that are held, of all keys or of some, in their order; and which of them are marked."""
+        """Return the numbers of the rows that are held, of all keys or of some, in their order; and which of them are floors."""
         m, entries = self.m, self._entries
         entries = entries if keys is None else entries[keys[keys < len(entries)]]
         parts = [m[block + 1 : block + 1 + count] for block, count in entries[:, [k.RowKey.block, k.RowKey.n]].tolist() if count]

@@ -1,4 +1,4 @@
-"""Compare rows of words, and sort them: UP and DOWN by number, texts by their ranks."""
+"""Compare rows of words, and sort them: numbers by themselves, texts by their ranks."""
 
 from __future__ import annotations
 
@@ -9,20 +9,11 @@ from speculation.rows.row_layout import *
 @kernel
 def signed(m: RowControl, x: int, y: int, kind: int) -> int:
     """Return -1 if ``x`` stands before ``y``, else 1; they differ."""
-    if kind == UP:
-        return -1 if x < y else 1
-    if kind == DOWN:
-        return 1 if x < y else -1
-    if kind == DOWN_FLOAT:
-        if x == NAN_WORD:
-            return 1
-        return 1 if x < y and y != NAN_WORD else -1
-    if m.ranked == 0:
+    if kind == TEXT and m.ranked == 0:
         m.unranked = 1
-        return -1 if x < y else 1
-    at = m.text_ranks
-    found = -1 if m[at + x] < m[at + y] else 1
-    return found if kind == TEXT else -found
+    elif kind == TEXT:
+        x, y = m[m.text_ranks + x], m[m.text_ranks + y]
+    return -1 if x < y else 1
 
 
 @kernel

@@ -88,10 +88,10 @@ class RowWords:
                 column = self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
             rows[:, value] = _sortable(np.array(column, np.float64)) if kind is float else column
 
-    def columns(self, rows: Any, count: int | None = None) -> list[Any]:
-        """Return the fields of records, or the first so many, as columns: arrays of numbers, else of objects."""
+    def columns(self, rows: Any) -> list[Any]:
+        """Return the fields of records as columns: arrays of numbers, else of objects."""
         found = []
-        for value, missing, kind in self._all[:count]:
+        for value, missing, kind in self._all:
             column = np.ascontiguousarray(rows[:, value])
             if kind is float:
                 items: Any = np.where(column >= 0, column, column ^ _MASK).view(np.float64)
@@ -106,14 +106,13 @@ class RowWords:
             found.append(items)
         return found
 
-    def records(self, rows: Any, make: Any = None, count: int | None = None) -> list[Any]:
-        """Return records, with the one NaN; of another class, if one is given, that has the first ``count`` fields."""
-        columns = [column.tolist() for column in self.columns(rows, count)]
-        for i, place in enumerate(self._all[:count]):
+    def records(self, rows: Any) -> list[Any]:
+        """Return records, with the one NaN."""
+        columns = [column.tolist() for column in self.columns(rows)]
+        for i, place in enumerate(self._all):
             if place.kind is float:
                 columns[i] = [NAN if item != item else item for item in columns[i]]
-        record = (make or self.cls)._make
-        return [record(items) for items in zip(*columns)] if columns else [record(())] * len(rows)
+        return [self.cls._make(items) for items in zip(*columns)] if columns else [self.cls()] * len(rows)
 
 
 def words_of(place: FieldPlace, column: Column, strings: Strings, rows: Any) -> None:
