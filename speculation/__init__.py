@@ -10,9 +10,7 @@ layers        the stages of a pattern, put around its operator, and all that a s
 stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
-choose        Choose: which of overlapping matches are shown; in two ways:
-  choose_plain   chains of changes, one by one (chain: the chosen ones of one key)
-  choose_rows    rows of words, at the compiled operator
+choose        Choose: which of overlapping matches are shown; chain: the chosen ones of one key
 last_before   LastBefore: how long ago something was, as a field of the event
 last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator

@@ -219,6 +219,7 @@ class Choose(Stage):
             self._journal.drop(self.leaving, match)
 
     def call_failed(self, before: Any) -> None:
+        """Restore the state from before the call; deadlines are set anew when they are needed."""
         super().call_failed(before)
         self._coming, self._deadlines = {}, None
 

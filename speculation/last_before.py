@@ -103,7 +103,6 @@ class LastBefore(Stage):
     """
 
     _numbers = ("_revised", "_promised")
-    rows: LastRows
 
     @renamed("order")
     def __init__(
@@ -214,6 +213,21 @@ class LastBefore(Stage):
         """Forget what a promise makes final. Returns the retractions that have waited in vain."""
         self._promised = t
         return self.rows.settled(t)
+
+    def call_begins(self) -> Any:
+        """Return all state but the rows, which their memory restores."""
+        self.rows.begins()
+        return super().call_begins()
+
+    def call_failed(self, before: Any) -> None:
+        """Restore the state from before the call."""
+        super().call_failed(before)
+        self.rows.failed()
+
+    def call_worked(self) -> None:
+        """Forget how to restore it."""
+        super().call_worked()
+        self.rows.worked()
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------------
 

@@ -42,8 +42,6 @@ class Stage(Member):
     """The error of a `Reasons` around it, where no change of the input is the reason of a match."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
-    rows: Any = None
-    """What holds the items of the stage, where `_waiting` does not; each call begins, and ends or fails, for it, too."""
 
     def __init__(self, tick: str | None = None) -> None:
         self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")
@@ -228,8 +226,6 @@ class Stage(Member):
 
     def call_begins(self) -> Any:
         """Return all state of the stage but the changes that wait, which the journal restores."""
-        if self.rows is not None:
-            self.rows.begins()
         return self._before(self)
 
     def call_failed(self, before: Any) -> None:
@@ -237,13 +233,9 @@ class Stage(Member):
         self._waiting.copies, self._waiting.tables, *numbers = before
         for name, value in zip(self._numbers, numbers):
             setattr(self, name, value)
-        if self.rows is not None:
-            self.rows.failed()
 
     def call_worked(self) -> None:
         self._journal.commit()
-        if self.rows is not None:
-            self.rows.worked()
 
 
 def _without_tick(stage: Stage) -> Any:
