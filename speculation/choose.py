@@ -137,8 +137,8 @@ class Choose(Stage):
         self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
         self._prefers = [(prefers.start + i, name.startswith("-")) for i, name in enumerate(self.prefer)]
         self._read = _reader(names)
-        self.chains: dict[Hashable, MatchChain] = {}
-        self.leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
+        self._chains: dict[Hashable, MatchChain] = {}
+        self._leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
         self._coming: dict[Hashable, tuple[Point, Point]] = {}  # of each key, the first and the last group that has changed
         self._deadlines: Deadlines | None = None  # None: they are to be set anew
         self._drawn = 0
@@ -154,7 +154,7 @@ class Choose(Stage):
         return self._calls.call(self._look)
 
     def _look(self) -> ChooseStatistics:
-        return ChooseStatistics(len(self.waiting()), sum(len(chain.chosen) for chain in self.chains.values()), self._drawn)
+        return ChooseStatistics(len(self.waiting()), sum(len(chain.chosen) for chain in self._chains.values()), self._drawn)
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
@@ -173,10 +173,10 @@ class Choose(Stage):
         values = self._values(item)
         start = self._start(item, values)
         group = start if self.by == "start" else self._close(item, values)
-        chain = self.chains.get(key)
+        chain = self._chains.get(key)
         if chain is None:
             chain = MatchChain(self._journal, self._pick)
-            self._journal.put(self.chains, key, chain)
+            self._journal.put(self._chains, key, chain)
         try:
             fits = chain.insert(group, item) if diff > 0 else chain.retract(group, item)
             first, last = self._coming.get(key, (group, group))
@@ -191,7 +191,7 @@ class Choose(Stage):
         coming, self._coming = self._coming, {}
         shown: dict[Any, int] = {}
         for key, (first, last) in coming.items():
-            chain = self.chains[key]
+            chain = self._chains[key]
             found = chain.draw(first, last)
             self._drawn += found.drawn
             for links, diff in ((found.withdrawn, -1), (found.announced, 1)):
@@ -206,7 +206,7 @@ class Choose(Stage):
     def _net(self, shown: dict[Any, int]) -> Iterable[tuple[Any, int]]:
         """Count chosen matches that show the same, and yield those that come or go."""
         for match, diff in shown.items():
-            before = self.leaving.get(match, 0)
+            before = self._leaving.get(match, 0)
             if diff:
                 self._leave(match, before + diff)
                 if not before or not before + diff:
@@ -214,9 +214,9 @@ class Choose(Stage):
 
     def _leave(self, match: Any, count: int) -> None:
         if count:
-            self._journal.put(self.leaving, match, count)
+            self._journal.put(self._leaving, match, count)
         else:
-            self._journal.drop(self.leaving, match)
+            self._journal.drop(self._leaving, match)
 
     def call_failed(self, before: Any) -> None:
         """Restore the state from before the call; deadlines are set anew when they are needed."""
@@ -235,10 +235,10 @@ class Choose(Stage):
             least = max(t - self.window + 1, BEGINNING)  # what comes starts here or later
         group = t if self.by == "end" else least  # and lies in this group or behind it
         for key in self._due(t):
-            chain = self.chains[key]
+            chain = self._chains[key]
             for link in chain.settle((group,), (least,)):  # all that show the same are final, or none
                 match = self._shown(link.match)
-                self._leave(match, self.leaving[match] - 1)
+                self._leave(match, self._leaving[match] - 1)
             self._rest(key, chain)
         if group <= self._promised:
             return None
@@ -248,17 +248,17 @@ class Choose(Stage):
     def _due(self, t: int) -> list[Hashable]:
         """Return the keys of which a promise makes something final."""
         if t == FOREVER:
-            return list(self.chains)
+            return list(self._chains)
         if self._deadlines is None or not self._deadlines.whole:
             self._deadlines = Deadlines()
-            for key, chain in self.chains.items():
+            for key, chain in self._chains.items():
                 self._deadlines.set(key, self._deadline(chain))
         return self._deadlines.due(t)
 
     def _rest(self, key: Hashable, chain: MatchChain) -> None:
         """Set the punctuation that a key wants next; forget the key if it holds nothing."""
         if not chain.groups:
-            self._journal.drop(self.chains, key)
+            self._journal.drop(self._chains, key)
         if self._deadlines is not None and self.window is not None:
             self._deadlines.set(key, self._deadline(chain))
 
@@ -342,12 +342,12 @@ class Choose(Stage):
 
     def waiting(self) -> list[Change]:
         """Return the matches that are held."""
-        return [match for chain in self.chains.values() for group in chain.groups.values() for match in group]
+        return [match for chain in self._chains.values() for group in chain.groups.values() for match in group]
 
     def chosen(self, match: Change) -> list[Any]:
         """Return the payloads of the chosen matches that are shown as this one, with all that they hold."""
         payload, le, re, _, key = match
-        size, links = len(payload), self.chains[key].chosen.values() if key in self.chains else ()
+        size, links = len(payload), self._chains[key].chosen.values() if key in self._chains else ()
         found = (link.match for link in links)
         return [m.payload for m in found if (m.le, m.re) == (le, re) and tuple(m.payload[:size]) == tuple(payload)]
 

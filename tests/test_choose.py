@@ -191,7 +191,7 @@ def test_behind_an_operator_a_late_event_draws_the_chain_anew(engine: str) -> No
 
 
 def held(op: Any) -> set[Any]:
-    return {link.match[:3] for chain in op.stage.chains.values() for link in chain.chosen.values()}
+    return {link.match[:3] for chain in op.stage._chains.values() for link in chain.chosen.values()}
 
 
 def test_per_key_and_with_a_cleanse_behind_it() -> None:
@@ -271,7 +271,7 @@ def test_matches_that_show_the_same_leave_nothing_behind() -> None:
     assert [c.diff for c in again.push(retract(M("a", 2), 5, 12))] == [-1]
     stage.push(insert(M("a", 0), 5, 12))
     assert stage.push(Punctuation(30)) == [Punctuation(21)]
-    assert (stage.leaving, stage.chains) == ({}, {})
+    assert (stage._leaving, stage._chains) == ({}, {})
 
 
 def test_values_of_any_kind_are_preferred() -> None:
