@@ -3,6 +3,7 @@
 events'   t_e   no later change of an event with LE < t_e
 arcs'     t_a   no later change of an arc with LE < t_a; by default what t_e is, or a watermark with a condition, if that is larger
 effective t_p = min(t_e, t_a): output below t_p is final; t_p leaves as the output's own watermark
+output    t_o   t_p; where an automaton chooses among matches WITHIN a window, t_p - window + 1, which leaves in its place
 floor     t_f   state below t_f is dropped: t_p; where lineages are kept, a lifetime before what was final when the call began
 answers         the matches that end from here on have their lineage: t_p; where lineages are kept, t_p when the call began
 now             one tick past the largest event LE or watermark so far: arcs pushed without a lifetime begin there

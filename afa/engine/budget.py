@@ -110,10 +110,13 @@ class Budget:
         """
         overlap = _overlap(automaton, [event.arc for event in table.events], states)
         where = "" if key is None else f" of key {key!r}"
+        fewer = "conditions exclude each other, choose a strategy that skips less"
+        if automaton.choice is not None:
+            fewer = "conditions read less of what the match has taken"
         return BudgetError(
             f"expected at most {self.most:,} partial matches of one key at one step (partial_matches={self.partial_matches}) "
-            f"but got {count:,} at le={le}{where}{_held(states)}{overlap}; let "
-            "conditions exclude each other, choose a strategy that skips less, shorten the window, or say another partial_matches="
+            f"but got {count:,} at le={le}{where}{_held(states)}{overlap}; let {fewer}, "
+            "shorten the window, or say another partial_matches="
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Budget:

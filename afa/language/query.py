@@ -20,6 +20,7 @@ from afa.language.registers import FRESH, Running
 from afa.language.scanned_query import scanned
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.choice import differences
 from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
@@ -286,9 +287,9 @@ class Query(Pattern):
         mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
         if mine != its:
             raise AfaError(
-                "expected a query that chooses and shows alike, for an operator that runs (PATTERN, AFTER MATCH SKIP, WITHIN, "
-                "MEASURES, and which of their values conditions say are not missing), but got another one: make a new operator of "
-                "it, and feed it what the window still holds"
+                f"expected a query that chooses and shows alike, for an operator that runs, but got another one "
+                f"({differences(mine, its) if mine and its else 'one of both has no AFTER MATCH SKIP'}): make a new operator of "
+                f"it, and feed it what the window still holds"
             )
         now, then, led = self._served(postpone, {}), other, other._served(postpone, {})
         if mine is not None and led.lowered.registers.slots != now.lowered.registers.slots:
@@ -325,8 +326,9 @@ class Query(Pattern):
         return f"Query({' '.join(self.components)}{by}{within})"
 
 
-def _query(tree: Tree, running: Running) -> Query:
-    """Make a query that takes the place of another one. Used by pickle."""
+def _query(tree: Tree, running: Any) -> Query:
+    """Make a query that takes the place of another one. Used by pickle, of older versions with the names alone."""
+    running = running if isinstance(running, Running) else Running(running)
     found = Query.__new__(Query)
     found._fill(tree, running)
     return found

@@ -190,10 +190,9 @@ class _Here:
 
     def __init__(self, held: LineageSource, match: Change) -> None:
         le: Any = match.le
-        final = max(held.answers, BEGINNING if held.automaton.choice is None else held.progress.output)
-        if le < final:
+        if le < held.answers:
             raise ChangeError(
-                f"expected a match in force with le >= {final} (promised) but got {match.payload!r} at le={le}: "
+                f"expected a match in force with le >= {held.answers} (promised) but got {match.payload!r} at le={le}: "
                 f"it is final, and forgotten"
             )
         self._held, self._match, self._le = held, match, le

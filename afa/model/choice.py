@@ -35,9 +35,8 @@ class Rows(NamedTuple):
     schema: Schema  # the first fields of the register of measures
     hidden: frozenset[int]  # the places of components whose rows are not shown
     said: str  # all that decides what rows show, as text
-    finish: (
-        Arc | None
-    )  # makes of the register of the last row, as an event, and that of a row what it shows; None: the latter is it
+    finish: Arc | None
+    """Makes of the register of the last row, as an event, and that of a row what it shows; None: the latter is it."""
 
 
 class Choice(NamedTuple):
@@ -67,8 +66,14 @@ class Choice(NamedTuple):
     def said(self) -> Any:
         """All that a snapshot must have in common with it, as plain data."""
         ways = sorted((*way, *ranked) for way, ranked in self.ways.items())
-        shown = [str(arc.name) for arc in self.measures.arcs], self.rows and self.rows.said, self.schema.describe()
-        return [self.skip, sorted(self.to), self.window, [list(way) for way in ways], *shown]
+        measures = [str(arc.name) for arc in self.measures.arcs]
+        return {
+            "AFTER MATCH SKIP": " ".join([self.skip, *sorted(self.to)]),
+            "WITHIN": self.window,
+            "PATTERN": [list(way) for way in ways],
+            "MEASURES, or which of their values conditions say are not missing": [*measures, self.rows and self.rows.said],
+            "values shown": self.schema.describe(),
+        }
 
     @staticmethod
     def way_of(arc: Arc) -> Way:
@@ -120,6 +125,12 @@ class Choice(NamedTuple):
 
     def _moved(self, arc: Arc, event: Any, register: Any) -> Any:
         return register if arc.transfer is None else self.measures.register_schema.take(arc.transfer(event, register))
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return in words how two choices differ, as `Choice.said` tells them."""
+    names = [name for name in one if one[name] != other.get(name)]
+    return "; ".join(f"other {name}" if isinstance(one[name], list) else f"{name} {one[name]} and {other[name]}" for name in names)
 
 
 def _parts(arc: Arc) -> set[Any]:

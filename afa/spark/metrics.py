@@ -30,7 +30,7 @@ FIELDS = {
     "keys": "bigint",  # that hold anything
     "partial_matches": "bigint",  # null unless match(metrics=True): counting them visits all keys
     "ties": "bigint",  # events beyond the first of their key and instant; null as above
-    "candidates": "bigint",  # matches of which AFTER MATCH SKIP may show others yet; null as above
+    "candidates": "bigint",  # matches that AFTER MATCH SKIP shows, and may show otherwise yet; null as above
     "held": "bigint",  # rows that wait for the watermark, with match(speculation=)
     "memory_bytes": "bigint",  # of the operator
     "stored_bytes": "bigint",  # in the state store: a snapshot, and what has changed since

@@ -91,8 +91,8 @@ def match(
     speculation : str or timedelta, optional
         How far ahead of the watermark an event may be when it reaches the operator; until then it waits in the state. None: any
         distance, so that matches come as early as possible, and are withdrawn if late rows prove them wrong. ``"0 seconds"``: only
-        final matches come, and none is withdrawn; of a query with AFTER MATCH SKIP a match may be, as a longer one may come. It has
-        no meaning for a static table, which has no watermark.
+        final matches come, and none is withdrawn; of a query with AFTER MATCH SKIP one may be, where a longer one comes in its
+        place. It has no meaning for a static table, which has no watermark.
     late : "report", "drop" or "raise"
         Whether rows and arcs behind the watermark come out as ``kind = late``, are counted only, or stop the query.
     on_fault : "report", "drop" or "raise"

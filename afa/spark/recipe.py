@@ -3,7 +3,7 @@
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
      "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0,
      "situations": {"definitions": [["slow", 60000000, null]], ..}, "conditions": {"slow": "p99 > 0.5"},
-     "before": null, "choose": ["past last row", [], 60000000, ..], "held": {"start": "7c1..", ..}}
+     "before": null, "choose": {"AFTER MATCH SKIP": "past last row", ..}, "held": {"start": "7c1..", ..}}
 
 An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
 
@@ -33,6 +33,7 @@ from afa.errors import AutomatonError, SnapshotError
 from afa.expression.arc_functions import Readable, functions_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, changed
+from afa.model.choice import differences
 from afa.state.sound import wanted
 
 VERSION = "{}.{}".format(*sys.version_info)
@@ -41,7 +42,7 @@ Recipe = Mapping[str, Any]
 FIXED = {
     "before": "negation at the start (with what it looks back by)",
     "situations": "situations (readings, durations, within, aggregates, order_by=)",
-    "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
+    "choose": "choosing (AFTER MATCH SKIP)",
     "start": "start",
     "final": "final",
     "event": "event",
@@ -174,10 +175,15 @@ def _item(arc: Arc, automaton: Automaton) -> dict[str, Any]:
 
 def check(before: Recipe, now: Recipe) -> None:
     """Refuse (SnapshotError) a job that can't go on from another one's state."""
-    if isinstance(before.get("choose"), Mapping):  # the options of a stage
+    if "skip" in (before.get("choose") or ()):  # the options of a stage
         raise SnapshotError(
             "expected the checkpoint of a query that chooses while it matches (AFTER MATCH SKIP) but got one of an older version, "
             "which chose behind the operator: begin anew with another checkpoint, and feed it what WITHIN still holds"
+        )
+    if before.get("choose") and now.get("choose") and before["choose"] != now["choose"]:
+        raise SnapshotError(
+            f"expected a query that chooses and shows as that of the checkpoint but got another one "
+            f"({differences(before['choose'], now['choose'])}): begin anew with another checkpoint, or keep what differs"
         )
     for what, name in FIXED.items():
         if before.get(what) != now.get(what):

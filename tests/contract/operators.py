@@ -119,7 +119,7 @@ KINDS: dict[str, Kind] = {
     "Ordered": Kind(ordered, lambda blob: Ordered.restore(SINGLE, blob, key="kind"), True),
     "Keyed": Kind(keyed, lambda blob: Keyed.restore(SINGLE, blob, key="kind"), True),
     "Query": Kind(lambda: QUERY.operator(), QUERY.restore, True),
-    "AllRows": Kind(lambda: CHOSEN.operator(), CHOSEN.restore, True),
+    "all rows": Kind(lambda: CHOSEN.operator(), CHOSEN.restore, True),
     "Before": Kind(lambda: Cleanse("2 s").before(operator()), plain),
     "After": Kind(lambda: Choose(window="10 s").after(operator()), plain),
     "Consolidate": Kind(lambda: Consolidate(per="call").after(keyed()), lambda blob: Keyed.restore(SINGLE, blob, key="kind")),

@@ -284,13 +284,13 @@ def test_conditions_of_a_scan_may_read_less(reads: str, engine: str) -> None:
             "b AS x > 0",
             "b AS kind = 'b'",
             {"measures": "SUM(b.x) AS n"},
-            "and which of their values conditions say are not missing",
+            "or which of their values conditions say are not missing",
         ),
         (
             "b AS x > 0",
             "b AS kind = 'b'",
             {"measures": "SUM(b.x) AS n", "rows": "ALL ROWS"},
-            "and which of their values conditions say are not missing",
+            "or which of their values conditions say are not missing",
         ),
     ],
 )

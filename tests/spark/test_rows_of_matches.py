@@ -108,8 +108,8 @@ def test_a_restart_keeps_what_was_told() -> None:
     assert bucket.numbers(True)["candidates"] == 3
     bucket = Bucket(here, 0, [bucket.save(False)])
     assert found(bucket.run(given(here, (10, 31, 1)), [], 25)) == [(1, 30, "a", 9), (1, 31, "b", 10)]
-    for other in (rising("COUNT(*) AS c"), rising(pattern="a b+?")):
-        with pytest.raises(SnapshotError, match=r"expected the choosing"):
+    for other, said in ((rising("COUNT(*) AS c"), "MEASURES.*; values shown"), (rising(pattern="a b+?"), "PATTERN")):
+        with pytest.raises(SnapshotError, match=rf"expected a query that chooses and shows as .* \(other {said}"):
             Bucket(job(other), 0, blobs)
 
 

@@ -23,7 +23,7 @@ from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
 from afa.spark import operator_image as image
 from tests.language.backtracking import Row, Sql
-from tests.language.sql_worlds import condition, measure, names
+from tests.language.sql_worlds import condition, measure, preceded
 from tests.strategies import Choices, Seeded
 from tests.stress.sizes.families import EVENTS, Family, payload
 from tests.stress.sizes.families import family as any_family
@@ -161,8 +161,9 @@ class MadeOfSql(Made):
 
     def query(self, choose: Choices) -> Sql:
         pattern, rows = choose.one(PATTERNS), choose.chance(50)
-        used = sorted(set(names(pattern)))
-        define = {name: condition(choose, used, name) for name in used if choose.chance(80)}
+        before = dict(sorted(preceded(pattern), reverse=True))  # the fewest rows
+        used = sorted(before)
+        define = {name: condition(choose, used, name, before[name]) for name in used if choose.chance(80)}
         skip = choose.one(("PAST LAST ROW", "TO NEXT ROW", f"TO LAST {used[-1]}"))
         return Sql(pattern, define, (measure(choose, used, rows),), skip, choose.one((None, 6, 20)), rows, True)
 

@@ -20,6 +20,7 @@ from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
 from punctuation.time import BEGINNING, FOREVER
 
+BEFORE = "; these are the matches of the arcs, before "
 MOST = 20_000_000
 """So many functions are asked at most: some ten seconds."""
 
@@ -73,7 +74,7 @@ def funnel_of(source: FunnelSource, most: int | None = MOST) -> Funnel:
     )
     cause = cause_of(facts)
     return Funnel(
-        why=cause.text,
+        why=cause.text + ("" if cause.kind != "matched" or source.automaton.choice is None else f"{BEFORE}AFTER MATCH SKIP"),
         cause=cause.kind,
         arcs=[_arc(asked) for asked in counting.asked.values()],
         states=[

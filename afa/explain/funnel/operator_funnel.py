@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from afa.errors import AfaError
-from afa.explain.funnel.counted import MOST, FunnelSource, funnel_of
+from afa.explain.funnel.counted import BEFORE, MOST, FunnelSource, funnel_of
 from afa.explain.funnel.funnel import Funnel
 from afa.operator.call import Core
 from afa.operator.matching import Matching
@@ -86,7 +86,6 @@ def _funnel_in(core: Core, most: int | None) -> Funnel:
     )
     found = funnel_of(source, most)
     options = core.told.options if isinstance(core.told, ToldAnew) else []
-    before = ["AFTER MATCH SKIP"] * (core.automaton.choice is not None) + [f"{name}=" for name, _ in options]
-    if found.cause == "matched" and before:
-        found = replace(found, why=f"{found.why}; these are the matches of the arcs, before {' and '.join(before)}")
+    if found.cause == "matched" and options:
+        found = replace(found, why=f"{found.why}{BEFORE}{' and '.join(f'{name}=' for name, _ in options)}")
     return found

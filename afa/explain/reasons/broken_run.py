@@ -15,8 +15,10 @@ def broken_run(core: Any, match: Change, first: Change, change: Change) -> str |
     """Return a sentence about the partial matches of a match in force when an event comes that is not there yet.
 
     The core is that before the event; ``first`` is the first event of one of the match's paths; the key has no event at the instant
-    of the new one. None: there is not one answer for all partial matches of this match.
+    of the new one. None: there is not one answer for all partial matches of this match, or it was chosen by a scan.
     """
+    if core.automaton.choice is not None:
+        return None
     try:
         held = core.held()
         le: Any = change.le

@@ -67,8 +67,8 @@ class Trace(Reasons):
 
     @property
     def final(self) -> int:
-        """What is promised of events and arcs: matches with an LE below are final."""
-        found: int = self._core.progress.final
+        """The output's watermark: matches with an LE below are final."""
+        found: int = self._core.progress.output
         return found
 
     # -- the page --------------------------------------------------------------------------------------------------------------

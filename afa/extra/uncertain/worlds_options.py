@@ -36,7 +36,7 @@ class WorldsBudget(Budget):
 def of_query(query: Query, said: Options) -> tuple[Automaton, Options]:
     """Returns the automaton of a query, and the options with those that it says.
 
-    AfaError: an option is said twice; or stages stand around the query's operator: a negation at its start, AFTER MATCH SKIP.
+    AfaError: an option is said twice; or stages stand around the query's operator: a negation at its start; or it chooses.
     """
     check({**said.said, QUERY: True})
     made = query.operator(postpone=False, tick=said.tick or query.tree.tick, key=said.key)
