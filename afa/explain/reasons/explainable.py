@@ -46,7 +46,7 @@ def first_time(part: Any, names: Sequence[str | None]) -> Any:
 
 def check_explainable(core: Any) -> None:
     """Refuse an operator whose matches have no reasons."""
-    if core.told is not None and core.told.again:
+    if core.told is not None and core.told.again and core.automaton.choice is None:
         raise AfaError(
             "expected an operator that tells matches, without collapse=, having= and tell=, but got one with such an option, or of "
             "a query with conditions that wait for the match: give Query.operator postpone=False"
