@@ -145,7 +145,7 @@ class ArcProgram:
             ranked = None if scan is None else scan.choice.of(arc)
             w[at + k.ArcWords.rank], w[at + k.ArcWords.place] = ranked or (k.NOWHERE, k.NOWHERE)
             if scan is not None:
-                w[at + k.ArcWords.way] = scan.ways.get(scan.choice.way_of(arc), k.NOWHERE)
+                w[at + k.ArcWords.way] = scan.bit(arc) if ranked else k.NOWHERE
                 w[at + k.ArcWords.same] = asked.setdefault((numbers[arc.src] > 0, getattr(arc.fence, "text", code)), len(asked))
             self._put_code(known, at)
         w[k.Program.asks], w[k.Program.askcount] = self._room(len(asked) * k.AskedOnce.SIZE), len(asked)

@@ -9,15 +9,14 @@ from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import layout as k
 from afa.compiled.record_words import RecordForms
+from afa.model.arc import Arc
 from afa.model.choice import FIRST, LAST, NEXT, PAST, Choice, Way
 
 SKIPS = {PAST: k.SCAN_PAST, NEXT: k.SCAN_NEXT, FIRST: k.SCAN_FIRST, LAST: k.SCAN_LAST}
 HEAD = 3
 """How many words of a register the kernels need for how a match ends."""
-
-
 BITS = 60
-"""How many arcs, and conditions, a word has bits for."""
+"""How many arcs a word has bits for."""
 
 
 class ScanProgram(NamedTuple):
@@ -31,7 +30,7 @@ class ScanProgram(NamedTuple):
     lands: tuple[int, ...]  # by place
     hidden: tuple[int, ...]  # by place
     before: tuple[int, ...] | None  # by word of a register of the automaton: the word of the payload of the row before, or NOWHERE
-    ways: dict[Way, int]  # their bits
+    bits: dict[Way, int]  # of arcs, by their states and what they select: whatever arcs come later, these stay
 
     @property
     def finishes(self) -> bool:
@@ -42,6 +41,11 @@ class ScanProgram(NamedTuple):
         """Return the strings that the measures name."""
         codes = [arc.code for arc in self.arcs if arc.code is not None]
         return [param.value for code in codes for param in code.params if param.kind == "str"]
+
+    def bit(self, arc: Arc) -> int:
+        """Return the bit of an arc that says whether it takes a row; NOWHERE: there is none left for it."""
+        bit = self.bits.setdefault((arc.src, arc.dst, arc.select or ""), len(self.bits))
+        return bit if bit < BITS else k.NOWHERE
 
     @classmethod
     def of(cls, choice: Choice, event: Layout, register: Layout, strings: Strings) -> ScanProgram:
@@ -62,8 +66,8 @@ class ScanProgram(NamedTuple):
             tuple(registers.words(measures.register)),
             tuple(int(component in choice.to) for component in choice.components),
             tuple(int(choice.rows is not None and place in choice.rows.hidden) for place in places),
-            _before(choice, event, register) if len(choice.ways) <= BITS else None,
-            {way: bit for bit, way in enumerate(sorted(choice.ways))},
+            _before(choice, event, register),
+            {},
         )
 
 

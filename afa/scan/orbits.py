@@ -233,8 +233,11 @@ class RowScan(Algorithm):
             return []
         return shown
 
-    def next_match(self, s: Any, point: Standing) -> Any:
-        """Return the first start from a point on that ends a match; behind all: there is none. O(rows until none may before it)."""
+    def next_match(self, s: Any, point: Standing, limit: Any) -> Any:
+        """Return the first start from a point on that ends a match; behind all: there is none. O(rows until none may before it).
+
+        From ``limit`` on it may be one that ends none in time.
+        """
         place = self.next_row(s, point)
         while place < s.behind:
             found, waiting = s.behind, dict[Threads, Any]()  # by class the first start that has ended none yet
@@ -249,7 +252,7 @@ class RowScan(Algorithm):
                         waiting.setdefault(link.to, start)
                 if found < s.behind and not any(start < found for start in waiting.values()):
                     break
-            if found == s.behind or self.match_of(s, found) is not None:
+            if found >= limit or self.match_of(s, found) is not None:
                 return found
             place = self.next_row(s, Standing(found, True))  # it ends too late
         return s.behind
@@ -312,12 +315,12 @@ class RowScan(Algorithm):
         i = s.shown.bisect_left(start)
         lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Standing(start, False)
         resumes = max(start, self.next_row(s, lands))
-        further = resumes if self.choice.rows is not None else self.next_match(s, Standing(resumes, False))
+        # What stays may show what one that may change shows, too: with all rows shown any row may come to stand in one.
+        ends = [(s.shown[start].rows[-1], start) for start in s.shown.irange(None, resumes, inclusive=(True, False))]
+        most = s.place(max((s.index[end].le for end, _ in ends), default=-NEVER) + 1)
+        further = resumes if self.choice.rows is not None else self.next_match(s, Standing(resumes, False), most)
         le = s.index[further].le if further in s.index else t
-        for start in s.shown.irange(None, resumes, inclusive=(True, False)):
-            if any(shown[0] >= le for shown in s.shown[start].shown):  # it may show what one that may change shows, too
-                return start
-        return resumes
+        return next((start for end, start in ends if s.index[end].le >= le), resumes)
 
     def forget(self, s: Any, t: int) -> None:
         """Drop what follows from nothing that may change."""
@@ -388,20 +391,24 @@ class Orbits:
     def _meet(self, start: Any, span: ChangedRows) -> None:
         """Follow both orbits from a start in both of them until they meet before or behind what has changed."""
         was, now = self._was(start), self._now(start)
-        before, after = self._next_shown(was), self._scan.next_match(self._s, now)
+        before, after = self._next_shown(was), self._next_match(now, was, span)
         while True:
             at, least = max(was, now), Standing(min(before, after), False)
             if at <= least and (at.place < span.first or least.place > span.last):
                 break
             if Standing(after, False) < was:
                 now = self._now(after)
-                after = self._scan.next_match(self._s, now)
+                after = self._next_match(now, was, span)
             elif after < before:
                 was = Standing(after, True)  # row by row: nothing was shown there
             else:
                 was = self._was(before)
                 before = self._next_shown(was)
         self._at = at if at.place < span.first else max(at, Standing(span.last, True))
+
+    def _next_match(self, now: Standing, was: Standing, span: ChangedRows) -> Any:
+        """Return the next start now, exactly as far as that counts."""
+        return self._scan.next_match(self._s, now, max(was.place, self._scan.next_row(self._s, Standing(span.last, True))))
 
     def _next_shown(self, point: Standing) -> Any:
         """Return the first start from a point on whose match was shown; behind all: there is none."""

@@ -113,7 +113,7 @@ class Memory(Record):
     then = Record.word("all before is dropped at the end of the call, as far as that is known while rows in order are taken")
     known = Record.word("what is final for all keys: the effective punctuation; more may be final for the key at work")
     pages = Record.word("the first free page, chained by Page.next; 0: none")
-    scans = Record.word("how a scan goes on behind a match: SCAN_PAST or another; 0: all matches are in force, see `scan`")
+    scans = Record.word("how a scan goes on behind a match: SCAN_PAST or another; 0: all matches are in force, see `scan_orbits`")
     held = Record.word("of scans: words of a register of a thread")
     measured = Record.word("of scans: words of a register of measures")
     all_rows = Record.word("of scans: whether each row of a match is shown")
@@ -448,7 +448,7 @@ class Program(Record):
     before = Record.word("by word of a register: which word of the payload of the row before it is; NOWHERE: it is 1")
     asks = Record.word("of scans: each condition once, `AskedOnce`")
     askcount = Record.word("how many these are")
-    asked = Record.word("whether they say which arcs in force now ask them")
+    asked = Record.word("whether they say which arcs in force now ask them: 0, ASKED, or TOO_MANY_ARCS, of which some have no bit")
 
 
 PROGRAM = Program.SIZE
@@ -491,6 +491,9 @@ class AskedOnce(Record, of="p"):
     constants = Record.word("ArcWords.constants")
     begins = Record.word("whether they leave the start state: there is no row before")
     ways = Record.word("the arcs in force now that ask it, as bits")
+
+
+ASKED, TOO_MANY_ARCS = 1, 2
 
 
 class ArcRow(Record, of="p"):

@@ -53,7 +53,7 @@ def mark_strings(m: Memory, c: Any, n: int) -> int:
     """Mark in row 2 of the batch the numbers below ``n`` of strings that keys refer to. Returns DONE.
 
     Row 0 says which words of a payload are strings, row 1 the same of a register, row 3 of a match where a scan chooses; m.ordered
-    whether the sequence is one. Rows that a block has left behind count until it is moved, but for those of a scan.
+    whether the sequence is one. Rows that a block has left behind count until it is moved, but for threads and matches of a scan.
     """
     v, r = m.payload_words, m.register_words
     for key in range(m.keys):

@@ -1,4 +1,4 @@
-"""What becomes of all attempts by many rows side by side: folds over 16, 256, 4,096 .. rows; see `afa.scan.attempt_folds`.
+"""What becomes of all attempts by many rows side by side: folds over 16, 256, 4,096 .. rows.
 
     places      0 ..... 15 | 16 ..... 31 | 32 ..... 47 | ..          level 1: 16 rows
     Block.folds [ 0:1         3:1           -             ..         one word for each: rows of nodes in which the `RowFold` stands
@@ -65,7 +65,7 @@ def fold_at(m: Memory, w: Scratch, b: Block, level: int, place: int) -> int:
                 status = make_fold(m, w, b, below, at)
                 if status < 0:
                     return status
-    return b + b.nodes + Slice(m[fold_word(m, b, level, place)]).first * (NodeRow.register + m.register_words)
+    return made_fold(m, b, level, place)
 
 
 @kernel

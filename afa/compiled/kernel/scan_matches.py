@@ -171,7 +171,7 @@ def run_measure(m: Memory, p: Program, step: Measure, event: int, register: int,
 def landing(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, path: int) -> int:
     """Return where a scan goes on behind a match: twice the place, and one more if it is behind its row. Uses ``w[path:]``.
 
-    See `afa.scan.orbits.Scan.landing`.
+    See `afa.scan.orbits.RowScan.landing`.
     """
     if m.scans == SCAN_PAST:
         return 2 * end + 1
@@ -187,10 +187,15 @@ def landing(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int, p
 
 
 @kernel
-def next_match(m: Memory, w: Scratch, b: Block, place: int) -> tuple[int, int]:
-    """Return the first place from one on whose attempt ends a match, and where; one past all: there is none; or a status."""
+def next_match(m: Memory, w: Scratch, b: Block, place: int, limit: int) -> tuple[int, int]:
+    """Return the first place from one on whose attempt ends a match, and where; one past all: there is none; or a status.
+
+    From ``limit`` on it may be one whose attempt ends none in time, and where is NOWHERE.
+    """
     while 0 <= place < b.last:
         place = first_end(m, w, b, place)
+        if limit <= place < b.last:
+            return place, NOWHERE
         if 0 <= place < b.last:
             end = match_end(m, w, b, place)
             if end != NOWHERE:
@@ -253,15 +258,14 @@ def first_end(m: Memory, w: Scratch, b: Block, place: int) -> int:
 
 @kernel
 def ends_behind(m: Memory, w: Scratch, b: Block, place: int, marks: int) -> int:
-    """Mark at ``w[marks:]`` the classes before a place by which a match ends there or behind. Returns how many, or a status."""
+    """Mark at ``w[marks:]`` the classes before a place by which a match ends there or behind. Returns DONE or a status."""
     if place == b.first:
-        return 0
-    count, n = 0, StepClasses(classes_of(m, b, b.order[place - 1])).classes
+        return DONE
+    n = StepClasses(classes_of(m, b, b.order[place - 1])).classes
     if n > w.rows:
         return NEED_ROWS
     for k in range(n):
         source, at, last = k, place, NOWHERE
-        w[marks + k] = 0
         while at < b.last and source != NOWHERE and last == NOWHERE:
             level = highest_level(at, b.last) if at >= place + FAR else 0
             if level:
@@ -270,10 +274,8 @@ def ends_behind(m: Memory, w: Scratch, b: Block, place: int, marks: int) -> int:
                     return status
             source, last = passed(m, b, level, at, source)
             at += 1 << BITS * level
-        if last != NOWHERE:
-            w[marks + k] = 1
-            count += 1
-    return count
+        w[marks + k] = int(last != NOWHERE)
+    return DONE
 
 
 @kernel

@@ -277,10 +277,9 @@ def follow(m: Memory, w: Scratch, p: Program, b: Block, first: int, last: int, m
     old = marks + n
     for k in range(n):
         w[old + k] = w[marks + k]
-    touched = ends_behind(m, w, b, first, marks)
-    if touched < 0:
-        return touched
-    touched = 0
+    status, touched = ends_behind(m, w, b, first, marks), 0
+    if status < 0:
+        return status
     for k in range(n):
         w[marks + k] = w[marks + k] | w[old + k]
         touched += w[marks + k]
@@ -314,7 +313,7 @@ def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int, first: int, la
     while was == start and start < b.last:  # that was the match of a row that has gone
         was = withdrawn(m, w, b, start)
     now = shown_now(m, w, p, b, start, match_end(m, w, b, start) if start < b.last else NOWHERE)
-    before, (after, end) = next_shown(m, b, was), next_match(m, w, b, now)
+    before, (after, end) = next_shown(m, b, was), next_match(m, w, b, now, max(was, last + 1))
     while was >= 0 and now >= 0 and after >= 0:
         at, least = max(was, now), min(before, after)
         if at <= least and at < first:
@@ -322,8 +321,8 @@ def meet(m: Memory, w: Scratch, p: Program, b: Block, start: int, first: int, la
         if at <= least and least > last:
             return max(at, last + 1)
         if after < was:
-            now = shown_now(m, w, p, b, after, end)
-            after, end = next_match(m, w, b, now)
+            now = shown_now(m, w, p, b, after, match_end(m, w, b, after) if end == NOWHERE else end)
+            after, end = next_match(m, w, b, now, max(was, last + 1))
         elif after < before:
             was = after + 1  # row by row: nothing was shown there
         else:
@@ -365,7 +364,7 @@ def shown_now(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
 
 @kernel
 def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
-    """Return the place from which on rows are held, where nothing changes before ``t``; see `afa.scan.orbits.Scan.resumes`."""
+    """Return the place from which on rows are held, where nothing changes before ``t``; see `afa.scan.orbits.RowScan.resumes`."""
     here = cover_of(m, b, t) + 1
     n = 0 if here == b.first else StepClasses(classes_of(m, b, b.order[here - 1])).classes
     if n > w.rows:
@@ -378,14 +377,19 @@ def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
     k = shown_from(m, b, place) - 1
     if k >= b.shown_first:
         place = max(place, landing_of(m, b, k))
-    further = place  # of a match that may change: with all rows shown, any row may come to stand in one
+    # What stays may show what one that may change shows, too: with all rows shown any row may come to stand in one.
+    most = BEGINNING
+    position = shown_from(m, b, place)
+    for k in range(b.shown_first, position):
+        most = max(most, MatchRow(end_of(m, b, k)).t)
+    further = place
     if m.all_rows == 0:
-        further, _end = next_match(m, w, b, place)
+        further, _end = next_match(m, w, b, place, find_place(m, b, most + 1, 0) if most < FOREVER else b.last)
         if further < 0:
             return further
     le = b.le[b.order[further]] if further < b.last else t
-    for k in range(b.shown_first, shown_from(m, b, place)):
-        if MatchRow(end_of(m, b, k)).t >= le:  # it may show what one that may change shows, too
+    for k in range(b.shown_first, position if most >= le else b.shown_first):
+        if MatchRow(end_of(m, b, k)).t >= le:
             return place_of(m, b, k)
     return place
 

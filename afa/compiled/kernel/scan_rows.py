@@ -15,7 +15,7 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import run_arc, seek
 from afa.compiled.kernel.heap import put_of_step, room
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.lists import copy, same_words
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.scan_shared import (
     entry_of,
@@ -84,10 +84,7 @@ def next_arc(m: Memory, p: Program, state: int, rank: int, last: int) -> int:
 def is_thread(m: Memory, w: Scratch, at: int, first: int, count: int, s: int) -> int:
     """Return which of ``count`` threads from ``w[first:]`` on equals the one at ``w[at:]``; NOWHERE: none does."""
     for k in range(count):
-        same = True
-        for j in range(s):
-            same = same and w[first + k * s + j] == w[at + j]
-        if same:
+        if same_words(w, first + k * s, w, at, s):
             return k
     return NOWHERE
 
@@ -176,9 +173,10 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
             if entry.at and StepClasses(m.shared + entry.at).threads <= w.budget:
                 return entry.at << 24
     # In the row buffers: threads found, class by class, at w.new; how they were taken, by source, at w.source; at w.old by class
-    # [first thread, threads, its place in order, until], at w.other by source [class, thread, place, where took begins, threads].
+    # [first thread, threads, its place in order, until], at w.other by source [class, thread, place, where took begins, threads],
+    # behind that the classes in order.
     size = w.rows * (NodeRow.register + m.register_words)
-    found, took, of_class, of_source = w.new, w.source, w.old, w.other
+    found, took, of_class, of_source, ranks = w.new, w.source, w.old, w.other, w.other + 5 * (size >> 3)
     classes = threads = used = 0
     for source in range(sources):
         begins = source == sources - 1
@@ -200,29 +198,31 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
                 return count
         to = NOWHERE
         if count:
-            to, until = 0, FOREVER if m.shares >= 0 else min(until, event.re)
-            while to < classes:
-                at = of_class + 4 * to
-                if w[at + 1] == count and is_equal(w, found + w[at] * s, out, count * s):
-                    w[at + 3] = max(w[at + 3], until)
-                    break
-                to += 1
-            if to == classes:
-                at = of_class + 4 * classes
+            until = FOREVER if m.shares >= 0 else min(until, event.re)
+            rank = rank_of(w, found, of_class, ranks, classes, out, count, s)
+            to = w[ranks + rank] if rank < classes else NOWHERE
+            at = of_class + 4 * to
+            if to != NOWHERE and not is_less(w, out, count * s, found + w[at] * s, w[at + 1] * s):
+                w[at + 3] = max(w[at + 3], until)
+            else:
+                to, at = classes, of_class + 4 * classes
                 w[at], w[at + 1], w[at + 3] = threads, count, until
+                for k in range(classes, rank, -1):
+                    w[ranks + k] = w[ranks + k - 1]
+                w[ranks + rank] = to
                 classes, threads = classes + 1, threads + count
         at = of_source + 5 * source
         w[at], w[at + 1], w[at + 2], w[at + 3], w[at + 4] = to, thread, place, used, count
         used += count
     if threads > w.budget:
         return over(w, le, threads, found, False)
-    rows = write_classes(m, w, b, classes, threads, sources, used)
+    rows = write_classes(m, w, b, ranks, classes, threads, sources, used)
     if rows < 0:
         return rows
     at = StepClasses(b + b.nodes + b.node_top * (NodeRow.register + m.register_words))
     at.same = known_classes(m, at) if m.shares >= 0 else NOWHERE
     if key >= 0:
-        found = share(m, b, SharedEntry(entry_of(m, key, ways)), key, ways, at, at.size)
+        found = share(m, SharedEntry(entry_of(m, key, ways)), key, ways, at)
         if found:
             return found
     b.node_top += rows
@@ -230,30 +230,28 @@ def derive_row(m: Memory, w: Scratch, p: Program, b: Block, i: int, prior: int) 
 
 
 @kernel
-def is_equal(w: Scratch, x: int, y: int, n: int) -> bool:
-    """Return whether ``n`` words equal others."""
-    for j in range(n):
-        if w[x + j] != w[y + j]:
-            return False
-    return True
+def rank_of(w: Scratch, found: int, of_class: int, ranks: int, classes: int, out: int, count: int, s: int) -> int:
+    """Return how many of the classes that are found come before ``count`` threads, in the order of words. O(log classes)."""
+    low, high = 0, classes
+    middle = classes - 1  # where attempts come in order it is behind the last
+    while low < high:
+        at = of_class + 4 * w[ranks + middle]
+        if is_less(w, found + w[at] * s, w[at + 1] * s, out, count * s):
+            low = middle + 1
+        else:
+            high = middle
+        middle = (low + high) >> 1
+    return low
 
 
 @kernel
-def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, sources: int, used: int) -> int:
+def write_classes(m: Memory, w: Scratch, b: Block, ranks: int, classes: int, threads: int, sources: int, used: int) -> int:
     """Write what `derive_row` has found behind the nodes of the block, classes in the order of their words.
 
     Returns how many rows of nodes they take, or NEED_NODES.
     """
     s, width = Thread.register + m.held, NodeRow.register + m.register_words
     found, took, of_class, of_source = w.new, w.source, w.old, w.other
-    # The place of each class in order: how many come before it.
-    for k in range(classes):
-        at = of_class + 4 * k
-        less = 0
-        for j in range(classes):
-            other = of_class + 4 * j
-            less += int(is_less(w, found + w[other] * s, w[other + 1] * s, found + w[at] * s, w[at + 1] * s))
-        w[at + 2] = less
     words = StepClasses.rest + classes * ClassHead.SIZE + threads * s + sources * ClassLink.SIZE + used
     rows = (words + width - 1) // width
     if b.node_top + rows > b.node_cap:
@@ -262,10 +260,8 @@ def write_classes(m: Memory, w: Scratch, b: Block, classes: int, threads: int, s
     out.classes, out.threads, out.sources, out.size = classes, threads, sources, words
     first = 0
     for place in range(classes):
-        k = 0
-        while w[of_class + 4 * k + 2] != place:
-            k += 1
-        at = of_class + 4 * k
+        at = of_class + 4 * w[ranks + place]
+        w[at + 2] = place
         copy(w, found + w[at] * s, m, threads_at(m, out) + first * s, w[at + 1] * s)
         first += w[at + 1]
         head = ClassHead(out.rest + place * ClassHead.SIZE)

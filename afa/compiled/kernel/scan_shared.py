@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from afa.compiled.kernel.heap import take_block
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.lists import copy, same_words
 from afa.compiled.kernel.native_call import call4, kernel
 
 
@@ -53,6 +53,8 @@ def ways_of(m: Memory, w: Scratch, p: Program, event: EventRow, le: int) -> int:
     """
     if p.asked == 0:
         collect_asks(p)
+    if p.asked == TOO_MANY_ARCS:
+        return NOWHERE
     known, none, out = row_register(m, w), first_register(m, w), m.w_at + 8 * (row_register(m, w) + m.shares + 1)
     found, m.instant = 0, le
     for k in range(p.askcount):
@@ -71,6 +73,7 @@ def ways_of(m: Memory, w: Scratch, p: Program, event: EventRow, le: int) -> int:
 @kernel
 def collect_asks(p: Program) -> None:
     """Write which of the arcs in force now ask each condition."""
+    p.asked = ASKED
     for k in range(p.askcount):
         AskedOnce(p.asks + k * AskedOnce.SIZE).ways = 0
     for state in range(p.states):
@@ -81,9 +84,10 @@ def collect_asks(p: Program) -> None:
             if code.rank >= 0:
                 ask = AskedOnce(p.asks + code.same * AskedOnce.SIZE)
                 ask.code, ask.constants, ask.begins = code.code, code.constants, state == 0
-                ask.ways |= 1 << code.way
+                ask.ways |= 1 << max(code.way, 0)
+                if code.way < 0:
+                    p.asked = TOO_MANY_ARCS
             link = row.next
-    p.asked = 1
 
 
 @kernel
@@ -139,15 +143,18 @@ def known_classes(m: Memory, classes: StepClasses) -> int:
 
 
 @kernel
-def share(m: Memory, b: Block, entry: SharedEntry, before: int, ways: int, at: int, words: int) -> int:
-    """Copy classes that stand at an address to what rows share. Returns the word for Block.nodes_of; 0: there is no room."""
-    block = SharedClasses(m.shared)
-    if block.top + words > SHARED_WORDS or 4 * block.used > 3 << SHARED_BITS:
+def share(m: Memory, entry: SharedEntry, before: int, ways: int, at: StepClasses) -> int:
+    """Let rows share classes that stand at an address. Returns the word for Block.nodes_of; 0: there is no room."""
+    block, found = SharedClasses(m.shared), SharedClasses.rest
+    while found < block.top and not same_words(m, at, m, block + found, at.size):
+        found += StepClasses(block + found).size
+    if found + at.size > SHARED_WORDS or 4 * block.used > 3 << SHARED_BITS:
         return 0
-    copy(m, at, m, block + block.top, words)
-    if StepClasses(at).same == NOWHERE:
-        StepClasses(block + block.top).same = block.top
-    entry.before, entry.ways, entry.at = before, ways, block.top
-    block.top += words
+    if found == block.top:
+        copy(m, at, m, block + found, at.size)
+        block.top += at.size
+        if at.same == NOWHERE:
+            StepClasses(block + found).same = found
+    entry.before, entry.ways, entry.at = before, ways, found
     block.used += 1
-    return entry.at << 24
+    return found << 24
