@@ -173,17 +173,6 @@ def shared(word: int, value: int) -> Change:
     return put(lambda words: int(words[k.Memory.shared]) + word, value)
 
 
-def used(word: int, value: int) -> Change:
-    """In the first entry that is used of what rows share."""
-    size, table = k.SharedEntry.SIZE, k.SharedClasses.table
-
-    def place(words: Any) -> int:
-        at = int(words[k.Memory.shared]) + table
-        return at + next(i for i in range(0, size << k.SHARED_BITS, size) if words[at + i + k.SharedEntry.at]) + word
-
-    return put(place, value)
-
-
 def classes_at(words: Any, step: int) -> int:
     """Where the classes of a step of the first block stand."""
     block = first_of(words)
@@ -253,9 +242,6 @@ SCANS: list[tuple[Change, str]] = [
 SHARES: list[tuple[Change, str]] = [
     (shared(k.SharedClasses.size_class, 9), r"expected (cells of their class|pages in the memory|classes that can be read)"),
     (shared(k.SharedClasses.top, 2**40), READ),
-    (shared(k.SharedClasses.used, 0), READ),
-    (used(k.SharedEntry.before, 7), READ),
-    (used(k.SharedEntry.at, 2**40), READ),
 ]
 
 

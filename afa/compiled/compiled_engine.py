@@ -351,9 +351,6 @@ class CompiledEngine:
         self.clean_all()
         return Sizes(*map(sum, zip(*self.store.each(compiled_states.sizes))))
 
-    def bytes_held(self) -> int:
-        return sum(store.memory.used for store in self.store.stores) + int(self.store.directory.keys.arrays.nbytes)
-
     def by_state(self) -> dict[str, int]:
         self.clean_all()
         return dict(sum(map(Counter, self.store.each(compiled_states.by_state)), Counter[str]()))

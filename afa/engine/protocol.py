@@ -217,9 +217,6 @@ class Engine(Protocol):
     def sizes(self) -> Sizes:
         """Return how much is held."""
 
-    def bytes_held(self) -> int:
-        """Return how many bytes all that is held takes; of Python's objects about. O(keys touched since the last look)."""
-
     def by_state(self) -> dict[str, int]:
         """Return how many partial matches are stored in each state that has some; their sum is that of `sizes`. O(what is held)."""
 

@@ -70,8 +70,9 @@ class InterpretedEngine(ByRows):
 
     def _claim(self) -> None:
         """Claim what all that is held may take, by its number."""
-        budget, wanted = self._algorithm.budget, self.bytes_held()
+        budget, sizes = self._algorithm.budget, self.sizes()
         self._measure.update(dict.fromkeys(self._touched))  # the call goes on with them
+        wanted = PARTIAL_MATCH * sizes.partial_matches + EVENT * (sizes.events + sizes.pending)
         assert budget is not None
         if wanted > budget.claimed:
             budget.claim(self, wanted - budget.claimed)
@@ -316,10 +317,6 @@ class InterpretedEngine(ByRows):
             self._weigh(key)
         held, more = self._held[:5], self._held[5:]
         return Sizes._make([*held, len(self.states), *more])
-
-    def bytes_held(self) -> int:
-        sizes = self.sizes()
-        return PARTIAL_MATCH * sizes.partial_matches + EVENT * (sizes.events + sizes.pending)
 
     def by_state(self) -> dict[str, int]:
         return dict(Counter(p.state for s in self.states.values() for y in s.index.values() for p in y.nodes))

@@ -137,8 +137,7 @@ class RewrittenEngine:
         self._progress, self._journal = progress, journal
         self._paths: tuple[Paths, Rewriting, Paths] | None = None
         self.overdue, self.tick, self.clean = inner.overdue, inner.tick, inner.clean
-        self.collect, self.cut, self.log, self.keys = inner.collect, inner.cut, inner.log, inner.keys
-        self.sizes, self.bytes_held = inner.sizes, inner.bytes_held
+        self.collect, self.cut, self.log, self.keys, self.sizes = inner.collect, inner.cut, inner.log, inner.keys, inner.sizes
         self.ends, self.steps, self.ways, self.picks = inner.ends, inner.steps, inner.ways, inner.picks
         self.living, self.by_state = inner.living, inner.by_state
         self.totals, self.matches = inner.totals, inner.matches

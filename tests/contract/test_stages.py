@@ -148,7 +148,7 @@ def test_what_looks_back_stands_before_what_derives(name: str) -> None:
     assert told
 
 
-@pytest.mark.parametrize("name", ["Situated", "AllRows", "Query", "Operator"])
+@pytest.mark.parametrize("name", ["Situated", "all rows", "Query", "Operator"])
 def test_speculation_of_a_pattern_with_stages_is_one_more(name: str) -> None:
     """``speculation=`` stands in front of all of them, and comes back with them."""
     patterns: dict[str, Any] = {"Query": QUERY}
@@ -194,7 +194,7 @@ def test_what_a_stage_holds_already_may_not_be_at_its_operator() -> None:
         Cleanse(None).before(op)
 
 
-@pytest.mark.parametrize("name", ["Query", "AllRows", "Situated", "Derive", "Operator", "Keyed"])
+@pytest.mark.parametrize("name", ["Query", "all rows", "Situated", "Derive", "Operator", "Keyed"])
 @pytest.mark.parametrize("blob", [None, "abcdef", 5, [], b""])
 def test_what_is_no_snapshot(name: str, blob: Any) -> None:
     with pytest.raises(SnapshotError, match="expected"):

@@ -356,7 +356,9 @@ class Beside:
         try:
             changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
         except AfaError as error:  # the condition says that v is there, which measures or other conditions read
-            if not less or not re.search("which of their values conditions say are not missing| or None: make", str(error)):
+            if not less or not re.search(
+                "which of their values conditions say are not missing|values shown .* None| or None: make", str(error)
+            ):
                 raise
             return query
         if changes.goes:  # states that tell what only this condition reads: matches that rest there end
