@@ -191,7 +191,7 @@ def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int, scans: bool) -
     head = {name: m[blocks + name] for name in (k.Block.cap, k.Block.first, k.Block.last, k.Block.steps, *SECTIONS, *CAPS, *TOPS)}
     cap, caps = head[k.Block.cap], [head[name] for name in CAPS]
     wanted("room in blocks", all(((size >= 0) & (size < MOST)).all() for size in (cap, *caps)))
-    at = k.HEAD + k.COLUMNS * cap
+    at = k.HEAD + (k.COLUMNS if scans else k.NO_SCAN) * cap
     for section, room, width in zip(
         SECTIONS, caps, (k.EventRow.payload + v, k.NodeRow.register + r, k.MatchRow.register + r, k.PendingRow.payload + v)
     ):

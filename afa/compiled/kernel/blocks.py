@@ -27,7 +27,8 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     Returns its address, or NEED_HEAP.
     """
     v, r = m.payload_words, m.register_words
-    fixed = HEAD + COLUMNS * steps + (MatchRow.register + r) * matches + (PendingRow.payload + v) * pending
+    columns = COLUMNS if m.scans else NO_SCAN
+    fixed = HEAD + columns * steps + (MatchRow.register + r) * matches + (PendingRow.payload + v) * pending
     words = fixed + (EventRow.payload + v) * events + (NodeRow.register + r) * nodes
     b = Block(take_block(m, words))
     if b < 0:
@@ -39,7 +40,7 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     empty_head(m, b)
     b.size_class = size
     b.cap = steps
-    b.events = HEAD + COLUMNS * steps
+    b.events = HEAD + columns * steps
     b.event_cap = events
     b.nodes = b.events + (EventRow.payload + v) * events
     b.node_cap = nodes

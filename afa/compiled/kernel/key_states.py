@@ -154,7 +154,7 @@ def restore(m: Memory, w: Scratch, c: Any, key: int, at: int, n: int) -> int:
         return b
     # One step, number 0: all its columns, then its list.
     s, cap = NodeRow.register + m.register_words, b.cap
-    for column in range(COLUMNS):
+    for column in range(NO_SCAN):
         b.order[column * cap] = 0
     m[b.le] = m[b.reach] = c[1, at]
     m[b.seq], b.over = c[4, at], c[5, at]
@@ -221,7 +221,7 @@ def restore_given(m: Memory, w: Scratch, p: Program, c: Any, at: int) -> int:
     times, cap, here = b.le, b.cap, at + 1
     for i in range(steps):
         le, rows, changes = c[0, here], c[1, here], c[2, here]
-        for column in range(COLUMNS):
+        for column in range(NO_SCAN):
             b.order[column * cap + i] = 0
         b.order[i], times[i], b.reach[i] = i, le, c[3, here]
         if rows:

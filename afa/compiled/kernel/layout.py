@@ -263,7 +263,8 @@ class Block(Record, of="m"):
 
 
 MOVING = Block.first
-HEAD, COLUMNS = Block.SIZE, Block.COLUMNS
+HEAD, COLUMNS, NO_SCAN = Block.SIZE, Block.COLUMNS, Block.shown
+"""Words of a header; how many columns a block has, and without those of scans, which are the last."""
 
 
 # -- m: rows of a block ------------------------------------------------------------------------------------------------------
