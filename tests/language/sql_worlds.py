@@ -352,13 +352,11 @@ class Beside:
             return query
         name = self._choose.one(tuple(query.define))
         later = {**query.define, name: of_kinds(self._choose)}
-        less = re.search(r"\bv\b", query.define[name][0]) is not None
+        less = re.search(r"\bv\b| OR ", query.define[name][0]) is not None  # OR is lowered to other states
         try:
             changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
-        except AfaError as error:  # the condition says that v is there, which measures or other conditions read
-            if not less or not re.search(
-                "which of their values conditions say are not missing|values shown .* None| or None: make", str(error)
-            ):
+        except AfaError as error:  # the condition says that v is there, or not, which measures or other conditions read
+            if not less or not re.search("are not missing|values shown|read no more of a match", str(error)):
                 raise
             return query
         if changes.goes:  # states that tell what only this condition reads: matches that rest there end
