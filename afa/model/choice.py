@@ -91,7 +91,8 @@ class Choice(NamedTuple):
                 f"expected an arc between places that follow each other in the pattern, of an automaton that chooses (AFTER MATCH "
                 f"SKIP), but got {arc!r}; an arc in place of one of its own has the same ends and select="
             )
-        if self.before is not None and not _parts(arc) <= {part for each in own for part in _parts(each)}:
+        known = {part for each in own for part in _parts(each)}
+        if self.before is not None and not _parts(arc) <= known | {f"e.{name}" for name in self.before}:
             raise AutomatonError(
                 f"expected a transfer that writes {', '.join(f'e.{name}' for name in self.before)}, as the register is "
                 f"that of the row before, but got {arc!r} with transfer={getattr(arc.transfer, 'text', arc.transfer)!r}"
