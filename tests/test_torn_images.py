@@ -12,6 +12,7 @@ import pytest
 
 from afa import Automaton, Instant, Keyed, SnapshotError, sql
 from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import scan_layout as y
 from afa.language.query import Query
 from afa.spark import operator_image as image
 from tests.automata import two_vees
@@ -190,8 +191,8 @@ def classes(word: int, value: int, step: int = 1) -> Change:
 def link_at(words: Any) -> int:
     """Where the link of the first class before the second step stands."""
     at = classes_at(words, 1)
-    heads, threads = words[at + k.StepClasses.classes], words[at + k.StepClasses.threads]
-    return int(at + k.StepClasses.rest + heads * k.ClassHead.SIZE + threads * (k.Thread.register + words[k.Memory.held]))
+    heads, threads = words[at + y.StepClasses.classes], words[at + y.StepClasses.threads]
+    return int(at + y.StepClasses.rest + heads * y.ClassHead.SIZE + threads * (y.Thread.register + words[k.Memory.held]))
 
 
 def link(word: int, value: int) -> Change:
@@ -203,7 +204,7 @@ def took(value: int) -> Change:
     """Which thread was before that of the second step, and which place took the row."""
 
     def change(words: Any) -> None:
-        words[classes_at(words, 1) + int(words[link_at(words) + k.ClassLink.took])] = value
+        words[classes_at(words, 1) + int(words[link_at(words) + y.ClassLink.took])] = value
 
     return change
 
@@ -211,7 +212,7 @@ def took(value: int) -> Change:
 def thread(words: Any) -> None:
     """A state that is none, of the first thread of the second step."""
     at = classes_at(words, 1)
-    words[at + k.StepClasses.rest + words[at + k.StepClasses.classes] * k.ClassHead.SIZE + k.Thread.state] = 99
+    words[at + y.StepClasses.rest + words[at + y.StepClasses.classes] * y.ClassHead.SIZE + y.Thread.state] = 99
 
 
 def end(word: int, value: int) -> Change:
@@ -235,13 +236,13 @@ SCANS: list[tuple[Change, str]] = [
     (rows(k.Block.seq, 99), READ),
     (end(k.MatchRow.register + 1, 99), READ),
     (thread, READ),
-    *((classes(word, value), READ) for word in range(k.StepClasses.rest + 1) for value in (-2, 2**40)),
-    *((link(word, 2**40), READ) for word in (k.ClassLink.to, k.ClassLink.thread, k.ClassLink.took)),
-    *((took(value), READ) for value in (-1, 9, 9 << k.PLACE_BITS)),
+    *((classes(word, value), READ) for word in range(y.StepClasses.rest + 1) for value in (-2, 2**40)),
+    *((link(word, 2**40), READ) for word in (y.ClassLink.to, y.ClassLink.thread, y.ClassLink.took)),
+    *((took(value), READ) for value in (-1, 9, 9 << y.PLACE_BITS)),
 ]
 SHARES: list[tuple[Change, str]] = [
-    (shared(k.SharedClasses.size_class, 9), r"expected (cells of their class|pages in the memory|classes that can be read)"),
-    (shared(k.SharedClasses.top, 2**40), READ),
+    (shared(y.SharedClasses.size_class, 9), r"expected (cells of their class|pages in the memory|classes that can be read)"),
+    (shared(y.SharedClasses.top, 2**40), READ),
 ]
 
 

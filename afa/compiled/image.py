@@ -17,6 +17,7 @@ import numpy as np
 
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import scan_layout as y
 from afa.compiled.kernel.unpacked import unpack_rooms
 from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
@@ -128,7 +129,7 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], 
     if control[k.Memory.keyed]:
         _check_cells(m, held, top)
     scans, shared = control[k.Memory.scans], control[k.Memory.shared]
-    wanted("classes that rows share in the memory", shared == 0 or (scans and k.CONTROL <= shared <= top - k.SHARED_WORDS), shared)
+    wanted("classes that rows share in the memory", shared == 0 or (scans and k.CONTROL <= shared <= top - y.SHARED_WORDS), shared)
     wanted("blocks of all keys", not scans or (control[k.Memory.packed_limit] == 0 and (held >= 0).all()))
     check_heap(m, held, room)
     _check_headers(m, blocks, top, control[k.Memory.payload_words], control[k.Memory.register_words], bool(scans))

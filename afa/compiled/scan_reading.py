@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from afa.compiled.block import KeyBlock
 from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import scan_layout as y
 from afa.compiled.store import Store
 from afa.engine import Picks, SoughtMatch, Step, Ways
 from afa.model.choice import PAST
@@ -72,11 +73,11 @@ class ScanReading:
 
     def classes(self, step: int) -> dict[Any, int]:
         """Return the classes behind a step, tuples of threads (state, register), each with the LE from which on it is over."""
-        words, width = self._classes(step), k.Thread.register + self._held
-        size, states = int(words[k.StepClasses.classes]) * k.ClassHead.SIZE, self._store.arcs.states
-        heads = words[k.StepClasses.rest : k.StepClasses.rest + size].reshape(-1, k.ClassHead.SIZE).tolist()
-        last = heads[-1][k.ClassHead.end] if heads else 0
-        rest = words[k.StepClasses.rest + size :]
+        words, width = self._classes(step), y.Thread.register + self._held
+        size, states = int(words[y.StepClasses.classes]) * y.ClassHead.SIZE, self._store.arcs.states
+        heads = words[y.StepClasses.rest : y.StepClasses.rest + size].reshape(-1, y.ClassHead.SIZE).tolist()
+        last = heads[-1][y.ClassHead.end] if heads else 0
+        rest = words[y.StepClasses.rest + size :]
         threads = rest[: last * width].reshape(-1, width).tolist()
         forms = self._store.registers
         known = self._held == forms.layout.width  # else the row before gives them
@@ -118,7 +119,7 @@ class ScanReading:
         places = [place]
         for step, link in zip(reversed(steps[:-1]), reversed(links[:-1])):
             took = int(self._classes(step)[link[3] + thread])
-            thread, place = took >> k.PLACE_BITS, took & (1 << k.PLACE_BITS) - 1
+            thread, place = took >> y.PLACE_BITS, took & (1 << y.PLACE_BITS) - 1
             places.append(place)
         event, found = self._store.payloads.record, []
         for at, (step, place) in enumerate(zip(steps, reversed(places)), first):
@@ -132,12 +133,12 @@ class ScanReading:
         if word & k.COUNT:
             return self._block.node_array(step).ravel()
         at = int(m[k.Memory.shared]) + (word >> 24)
-        return m[at : at + int(m[at + k.StepClasses.size])]
+        return m[at : at + int(m[at + y.StepClasses.size])]
 
     def _link(self, step: int, source: int) -> list[int]:
         words = self._classes(step)
-        classes, threads, sources, *_ = words[: k.StepClasses.rest].tolist()
-        at = k.StepClasses.rest + classes * k.ClassHead.SIZE + threads * (k.Thread.register + self._held)
-        at += (sources - 1 if source == k.NOWHERE else source) * k.ClassLink.SIZE
-        found: list[int] = words[at : at + k.ClassLink.SIZE].tolist()
+        classes, threads, sources, *_ = words[: y.StepClasses.rest].tolist()
+        at = y.StepClasses.rest + classes * y.ClassHead.SIZE + threads * (y.Thread.register + self._held)
+        at += (sources - 1 if source == k.NOWHERE else source) * y.ClassLink.SIZE
+        found: list[int] = words[at : at + y.ClassLink.SIZE].tolist()
         return found

@@ -25,6 +25,7 @@ from afa.compiled.directory import Directory, entries_of
 from afa.compiled.fit import admitted
 from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import scan_layout as y
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, EngineMemory, WordArray
 from afa.compiled.path_table import PathTable
@@ -306,7 +307,7 @@ class Store:
         if at >= 0:
             width, state = memory.row, k.NodeRow.state
             if self.scan is not None:  # then they are threads
-                width, state = k.Thread.register + int(memory.m[k.Memory.held]), k.Thread.state
+                width, state = y.Thread.register + int(memory.m[k.Memory.held]), y.Thread.state
             rows = (memory.m if lasting else memory.w)[at : at + count * width].reshape(count, width)
             numbers, counts = np.unique(rows[:, state], return_counts=True)
             names = list(self.arcs.states)

@@ -12,14 +12,14 @@ import pytest
 import afa.compiled
 import afa.extra.situations
 import speculation
-from afa.compiled.kernel import key_layout, layout, path_layout
+from afa.compiled.kernel import key_layout, layout, path_layout, scan_layout
 from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.kernel.record import COLUMN, Record
 from afa.compiled.machine import kernel_ir
 from afa.extra.situations import reading_kernel, reading_layout
 from speculation.rows import row_entry, row_layout
 
-LAYOUTS = (layout, key_layout, path_layout, row_layout, reading_layout)
+LAYOUTS = (layout, key_layout, path_layout, scan_layout, row_layout, reading_layout)
 RECORDS = {
     name: record
     for module in LAYOUTS

@@ -21,6 +21,7 @@ from afa.compiled import choices
 from afa.compiled.compiled_engine import CompiledEngine
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import scan_layout as y
 from afa.spark import operator_image as image
 from tests.language.backtracking import Row, Sql
 from tests.language.sql_worlds import condition, measure, preceded
@@ -111,8 +112,8 @@ class Made:
         """A word of the control words, the directory, the head of a page, what rows share, what a key holds, or any."""
         begin, keys, n = int(m[k.Memory.dir]), int(m[k.Memory.keys]), self.top
         of = choose.number(0, 5)
-        if of == 2 and 0 < (shared := int(m[k.Memory.shared])) < n - k.SHARED_WORDS:
-            rest, top = k.SharedClasses.rest, int(m[shared + k.SharedClasses.top])
+        if of == 2 and 0 < (shared := int(m[k.Memory.shared])) < n - y.SHARED_WORDS:
+            rest, top = y.SharedClasses.rest, int(m[shared + y.SharedClasses.top])
             least, most = choose.one([(0, 9), (0, rest), (rest, top)])
             return min(shared + choose.number(least, max(least, most)), n - 1)
         if of == 0:

@@ -25,7 +25,7 @@
         scan_rows          what becomes of all attempts by one row; scan_shared: once for all rows alike;
                            scan_folds: by many side by side
         scan_matches       where an attempt ends a match, and what that shows; scan_kept: where a long one goes on
-        scan_sound         whether an image of all this can be read
+        scan_sound         whether an image of all this can be read; scan_layout: the records of a scan
       arc_cursor         the arcs in force at an instant; swap: arcs that change in the midst of a batch
       clean              forgets what a punctuation makes final; prune: what one with a condition does; report: sizes, net output;
                          ends: beginnings that are over, and why; living: the first start of a partial match that may go on

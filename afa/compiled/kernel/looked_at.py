@@ -10,6 +10,7 @@ from typing import Any
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import grow
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_rows import classes_of, threads_at
 from afa.compiled.kernel.scan_sound import sound_scan, sound_shared
 from afa.compiled.kernel.unpacked import TOO_MUCH, block_of_key, pack

@@ -13,6 +13,7 @@ from typing import Any
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_rows import stored_elsewhere
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_rows import classes_of, threads_at
 from afa.compiled.kernel.unpacked import block_of_key
 

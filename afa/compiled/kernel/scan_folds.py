@@ -12,6 +12,7 @@ from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_rows import classes_of, event_at, link_at
 
 BITS, LEVELS = 4, 4

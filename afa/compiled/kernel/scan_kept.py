@@ -14,6 +14,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_matches import BACK, class_before, measure, read_path
 
 LONG = 24

@@ -13,6 +13,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.scan_folds import BITS, FAR, LEVELS, exits_of, fold_at, highest_level, made_fold, passed
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_rows import classes_of, event_at, link_at
 
 NEAR = 64

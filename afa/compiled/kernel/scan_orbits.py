@@ -25,6 +25,7 @@ from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place, is_before
 from afa.compiled.kernel.scan_folds import forget_folds
 from afa.compiled.kernel.scan_kept import end_of_kept, read_match
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_matches import ends_behind, first_alive, landing, match_end, next_match
 from afa.compiled.kernel.scan_rows import classes_of, derive_rows
 from afa.compiled.kernel.step import mark, marked

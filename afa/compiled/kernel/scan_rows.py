@@ -17,6 +17,7 @@ from afa.compiled.kernel.heap import put_of_step, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, same_words
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_shared import (
     entry_of,
     first_register,

@@ -17,6 +17,7 @@ from afa.compiled.kernel.heap import take_block
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, same_words
 from afa.compiled.kernel.native_call import call4, kernel
+from afa.compiled.kernel.scan_layout import *
 
 
 @kernel

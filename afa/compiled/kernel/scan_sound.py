@@ -7,6 +7,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import is_before
 from afa.compiled.kernel.scan_folds import BITS, LEVELS
+from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_rows import first_thread, link_at, threads_at
 from afa.compiled.kernel.scan_shared import same_classes
 
