@@ -33,6 +33,8 @@ SHARE = 100
 """So many islands stand beside one of the same rows."""
 SINGLE = 1000
 """Late rows that come one by one."""
+LAST = 10_000
+"""So many rows at the end are near."""
 SCANNED = ("first", "n")
 """MEASURES of all queries."""
 
@@ -318,14 +320,15 @@ def _all_rows(o: Options) -> Iterator[Row]:
 
 
 def _single(o: Options) -> Iterator[Row]:
-    """Late rows, one by one, among many that are there."""
-    for name, shape, stream in (
-        ("V", V, walk(o.size(1_000_000))),
-        ("a b*, one island", ISLAND, islands(o.size(100_000), o.size(100_000))),
+    """Late rows, one by one, among many that are there, or among the last of them."""
+    for name, shape, stream, last in (
+        ("V", V, walk(o.size(1_000_000)), None),
+        (f"V, among the last {LAST:,}", V, walk(o.size(1_000_000)), LAST),
+        ("a b*, one island", ISLAND, islands(o.size(100_000), o.size(100_000)), None),
     ):
         stream["le"] = stream["le"] * APART
         rng, n = np.random.default_rng(2), len(stream["le"])
-        places = rng.choice(np.arange(1, n), o.size(SINGLE, least=50), replace=False)
+        places = rng.choice(np.arange(max(1, n - (last or n)), n), o.size(SINGLE, least=50), replace=False)
         late = {**take(stream, places), "le": stream["le"][places] - APART // 2}
         if shape is V:
             late["p"] = late["p"] + rng.normal(size=len(places))
