@@ -1,26 +1,32 @@
 """Items: the values of a match that predicates and RETURN read, each of which a field of the register can hold.
 
-    first, last     a field of the first event that a component has taken; of the last one, or of the one so many before it
+    first, last     a field of the first event that a component has taken, or of the one so many behind it; of the last one, or of
+                    the one so many before it
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
+    any             the first value that is there
+    max_by, min_by  a field of the first event with the largest, smallest value of another field
     highest, lowest what a match has noted of the events that it skipped (`afa.language.later`); None: there were none
 
 `read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is
-one of a component, of several (a subset), or of all ("").
+one of a component, of several (a subset), or of all (""). A field may be virtual, an expression over one event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNone, changed, walk
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, IsNone, changed, walk
+from afa.expression.types import NONE, NUMBERS, Types, types_of
 from afa.language.later import Noted
+from afa.language.pattern import NO_ROW
 from afa.language.presence import Presence
 from afa.language.terms import Aggregate, Classifier, Ref
-from afa.schema import NAN, Schema
+from afa.language.three_values import FALSE, both, either, missing, no, nullable
+from afa.schema import NAN, Field, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,12 @@ class Item(Expr):
     """A value of the match; ``now``: as it is when the event under test counts as well."""
 
     component: str
-    kind: str  # "first", "last", "min", "max", "sum", "count", "highest", "lowest"
+    kind: str  # "first", "last", "min", "max", "sum", "count", "any", "max_by", "min_by", "highest", "lowest"
     field: str | None
-    back: int = 0  # of "last"
+    back: int = 0  # of "last"; of "first" how many behind it
     now: bool = False
     noted: Noted | None = None  # of "highest" and "lowest": of which events
+    by: str | None = None  # of "max_by" and "min_by"
 
     def __repr__(self) -> str:
         what = f"{self.kind}({self.field or ''})" + (f" back {self.back}" if self.back else "")
@@ -50,19 +57,47 @@ class Item(Expr):
         return 0 if self.kind == "count" or self.noted is not None else self.back + 1
 
 
+ZEROS: dict[type | None, Any] = {int: 0, float: 0.0, bool: False, str: ""}
+
+
+def of_one_type(value: Expr, types: Types) -> tuple[type | None, Expr]:
+    """Returns the type of a value that can have these (None: any), and the value as one of this type."""
+    types -= {NONE}
+    if len(types) == 1 and (only := next(iter(types))) in ZEROS:
+        return only, value
+    if types and types <= NUMBERS:
+        kind = float if float in types else int
+        return kind, Call(kind.__name__, (value,))
+    return None if types else int, value
+
+
+def _named(value: Expr, taken: str) -> Expr:
+    """Return the value of a virtual field of an event that a component takes."""
+    return changed(value, lambda node: Const(taken) if isinstance(node, Classifier) else None)
+
+
 class ItemReader:
     """Writes terms as items.
 
     A name in ``groups`` stands for itself, for the components of a subset, or for all (""); ``most`` says how many events these
-    take at most (2: two or more).
+    take at most (2: two or more); ``virtual``: fields that are expressions over one event.
     """
 
     def __init__(
-        self, event: Schema, groups: Mapping[str, frozenset[str]], most: Mapping[str, int], there: Presence | None = None
+        self,
+        event: Schema,
+        groups: Mapping[str, frozenset[str]],
+        most: Mapping[str, int],
+        there: Presence | None = None,
+        virtual: Iterable[tuple[str, Expr]] = (),
     ) -> None:
         self.there = Presence((), {}) if there is None else there
         self.types = {field.name: field for field in event.fields}
         self.event, self.groups, self.most = event, groups, most
+        self._virtual: dict[str, Expr] = {}
+        for name, value in virtual:
+            kind, value = of_one_type(value, types_of(_named(value, ""), event, event))
+            self._virtual[name], self.types[name] = value, Field(name, kind, missing(value, self._lacks) is not None)
 
     def read(self, expr: Expr) -> Expr:
         """Returns an expression over the event and items.
@@ -75,16 +110,17 @@ class ItemReader:
         match expr:
             case Ref(component, which, field, back):
                 self._check(component, field)
-                if which == "first" and self.most[component] != 1:
-                    return Item(component, "first", field)
-                return Item(component, "last", field, back if which == "last" else 0)
-            case Aggregate(component, function, field, now):
-                return self._aggregate(component, function, field, now)
+                if which == "first" and (self.most[component] != 1 or back):
+                    return Item(component, "first", field, back)
+                return Item(component, "last", field, back)
+            case Aggregate(component, function, field, now, by):
+                self._check(component, by)
+                return self._aggregate(component, function, field, now, by)
             case FieldRead("e", name):
                 self._check("", name)
         return None
 
-    def _aggregate(self, component: str, function: str, field: str | None, now: bool) -> Expr:
+    def _aggregate(self, component: str, function: str, field: str | None, now: bool, by: str | None = None) -> Expr:
         self._check(component, field)
         if function == "count":
             optional = field is not None and self.types[field].optional
@@ -96,7 +132,7 @@ class ItemReader:
         if self.types[field].type is str and function in ("sum", "avg"):
             raise AutomatonError(f"expected a number to {function} but got {field}, a str of {self.event.cls.__name__}")
         if function != "avg":
-            return Item(component, function, field, now=now)
+            return Item(component, function, field, now=now, by=by)
         return Binary("/", Item(component, "sum", field, now=now), self._aggregate(component, "count", field, now))
 
     def _check(self, component: str, field: str | None) -> None:
@@ -117,24 +153,55 @@ class ItemReader:
         if taken not in self.groups[item.component]:
             return item
         if item.kind == "last":
-            return self._event(item) if not item.back else Item(item.component, "last", item.field, item.back - 1)
+            return self._event(item, taken) if not item.back else Item(item.component, "last", item.field, item.back - 1)
         if item.kind == "first":
-            return item if seen else self._event(item)
+            new = self._event(item, taken) if seen or not item.back else Const(None)
+            if item.back and seen:  # the event is the one that counts if so many have been taken before it
+                return If(Compare("==", Item(item.component, "count", None), Const(item.back)), new, item)
+            return item if seen else new
+        if item.by is not None:
+            return self._by(item, taken, seen)
         optional = self.optional(item) or (item.kind == "count" and item.field is not None)
-        gone = IsNone(FieldRead("e", str(item.field)))
+        gone = self._gone(item.field, taken) if optional else None
         if item.kind == "count":
-            one = If(gone, Const(0), Const(1)) if optional else Const(1)
+            one = If(gone, Const(0), Const(1)) if gone is not None else Const(1)
             return Binary("+", item, one) if seen else one
-        new = self._event(item)
+        new = self._event(item, taken)
         if not seen:
             return new
+        if item.kind == "any":
+            return If(IsNone(item), new, item) if optional else item
         more = Binary("+", item, new) if item.kind == "sum" else Call(item.kind, (item, new))
-        return If(gone, item, If(IsNone(item), new, more)) if optional else more
+        return If(gone, item, If(IsNone(item), new, more)) if gone is not None else more
 
-    def _event(self, item: Item) -> Expr:
+    def _by(self, item: Item, taken: str, seen: bool) -> Expr:
+        """Return the value of "max_by" or "min_by" when an event is taken that may be the largest, or smallest, so far."""
+        assert item.by is not None
+        new, gone = self._event(item, taken), self._gone(item.by, taken) or FALSE
+        if not seen:
+            return new if gone == FALSE else If(gone, Const(None), new)
+        best = Item(item.component, item.kind[:3], item.by)
+        further = [Compare(">" if item.kind == "max_by" else "<", self._field(item.by, taken), best)]
+        further = [*([IsNone(best)] if self.types[item.by].optional else []), *further]
+        return If(both([no(gone), either(further)]), new, item)
+
+    def _event(self, item: Item, taken: str) -> Expr:
         assert item.field is not None
-        found = FieldRead("e", item.field)
+        found = self._field(item.field, taken)
         return Call("int", (found,)) if item.kind == "sum" and self.types[item.field].type is bool else found
+
+    def _field(self, name: str, taken: str) -> Expr:
+        """Return a field of the event that a component takes."""
+        value = self._virtual.get(name)
+        return FieldRead("e", name) if value is None else nullable(_named(value, taken), self._lacks)
+
+    def _gone(self, name: str | None, taken: str) -> Expr | None:
+        """Return the condition that a field of the event is None; None: it never is."""
+        value = self._virtual.get(str(name))
+        return IsNone(FieldRead("e", str(name))) if value is None else missing(_named(value, taken), self._lacks)
+
+    def _lacks(self, leaf: Expr) -> bool:
+        return isinstance(leaf, FieldRead) and self.types[leaf.name].optional
 
     def type_of(self, item: Item) -> type | None:
         """Return the type of an item's values: a scalar, or None for objects."""
@@ -147,7 +214,9 @@ class ItemReader:
         """Return whether an item can be None though its component has taken enough events."""
         if item.noted is not None:
             return True
-        if item.kind == "count" or item.field is None or not self.types[item.field].optional:
+        if item.kind == "count" or item.field is None:
+            return False
+        if not self.types[item.field].optional and (item.by is None or not self.types[item.by].optional):
             return False
         return item.field not in self.there.fields_of(self.groups[item.component], item.kind == "first")
 
@@ -162,7 +231,7 @@ def replaced(expr: Expr, change: Callable[[Item], Expr], last: str | None = None
 
     def other(node: Expr) -> Expr | None:
         if isinstance(node, Classifier) and last is not None:
-            return Const(last)
+            return Const(None if last in NO_ROW else last)
         return change(node) if isinstance(node, Item) else None
 
     return changed(expr, other)
@@ -173,7 +242,7 @@ def replaced(expr: Expr, change: Callable[[Item], Expr], last: str | None = None
 
 def begin_of(item: Item) -> Any:
     """Returns the internal value of an item before any event; see `value_of`."""
-    return 0 if item.kind == "count" else () if item.kind == "last" else None
+    return 0 if item.kind == "count" else () if item.kind in ("first", "last") else None
 
 
 def step_of(item: Item) -> Callable[[Any, Any], Any]:
@@ -184,7 +253,7 @@ def step_of(item: Item) -> Callable[[Any, Any], Any]:
     if kind == "last":
         return lambda part, payload: (*part, _one_nan(getattr(payload, name)))[-1 - item.back :]
     if kind == "first":
-        return lambda part, payload: (_one_nan(getattr(payload, name)),) if part is None else part
+        return lambda part, payload: part if len(part) > item.back else (*part, _one_nan(getattr(payload, name)))
 
     def step(part: Any, payload: Any) -> Any:
         new = getattr(payload, name)
@@ -208,7 +277,7 @@ def _one_nan(value: Any) -> Any:
 def value_of(item: Item, part: Any) -> Any:
     """Returns the value of an item by its internal value; None: no event has one."""
     if item.kind == "first":
-        return None if part is None else part[0]
+        return part[item.back] if len(part) > item.back else None
     if item.kind == "last":
         return part[0] if len(part) > item.back else None
     return part

@@ -19,13 +19,13 @@ from afa.expression.text import text_of_expr
 from afa.language.items import ItemReader
 from afa.language.looking_back import LookingBack
 from afa.language.match_states import FINAL, START, WAIT, WAITS, MatchState, Predicates
-from afa.language.pattern import STRICT, Tree
+from afa.language.pattern import NO_ROW, STRICT, Tree
 from afa.language.positions import Positions
 from afa.language.presence import Presence
 from afa.language.registers import FRESH, Registers, Running
 from afa.language.row_places import counts_of
 from afa.language.steps import StateGraph, StateStep
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import OF_ROW, Aggregate, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -55,11 +55,12 @@ class Lowered:
         self.event = Schema.of(tree.event if self.back is None else self.back.event, "event")
         self.positions = Positions.of(tree.pattern)
         names = list(dict.fromkeys(component.name for component in self.positions.components))
-        self.components = tuple(names)
-        groups = {"": names, **{name: [name] for name in names}, **dict(tree.subsets)}
+        self.components = tuple(name for name in names if name not in NO_ROW)
+        groups = {"": self.components, **{name: (name,) for name in names}, **dict(tree.subsets)}
+        groups |= {OF_ROW: tuple(names)} if len(self.components) < len(names) else {}
         known = {name: frozenset(members) for name, members in groups.items()}
         most = taken_at_most(self.positions, known)
-        self.reader = ItemReader(self.event, known, most, Presence(self.positions.components, most))
+        self.reader = ItemReader(self.event, known, most, Presence(self.positions.components, most), tree.virtual)
         self.returns = (tree.returns or self._default_returns()) if shows else ()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()

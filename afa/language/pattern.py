@@ -20,6 +20,10 @@ from typing import Any
 from afa.expression.nodes import Expr
 
 STRICT, PARTITION, NEXT, ANY = "strict", "partition", "next", "any"
+EMPTY_MATCH, UNMATCHED = "(empty match)", "(unmatched row)"
+"""Components without conditions, and of no name that a query can say, by which a scan shows the row at which a match is empty, or
+which no match holds: as a match of this row, of which no variable has taken any."""
+NO_ROW = (EMPTY_MATCH, UNMATCHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Tree:
     # ALL ROWS PER MATCH: each row of a match shows what is returned, as of this row; but for rows of these components, by their
     # places in the pattern from left to right, which count and are not shown. None: a match shows it, as of its end.
     rows: tuple[int, ...] | None = None
+    # Virtual fields of events: names, and values over one event (and `Classifier`), which terms read as those of other fields.
+    virtual: tuple[tuple[str, Expr], ...] = ()
     # What does not count where trees are compared:
     tick: str | None = field(default=None, compare=False)  # what one tick is, where a notation was told
     bare: bool = field(default=True, compare=False)  # whether the window was written as a bare number of ticks, without a unit

@@ -8,6 +8,7 @@ RETURN that is an item of the match holds it on the way.
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -15,16 +16,13 @@ from afa.errors import AutomatonError
 from afa.expression.nodes import Call, Const, Expr, FieldRead, Make
 from afa.expression.text import text_of_expr
 from afa.expression.types import NONE, NUMBERS, Types, types_of
-from afa.language.items import Item, items_of, replaced
+from afa.language.items import ZEROS, Item, items_of, of_one_type, replaced
 from afa.language.match_states import MatchState
 from afa.language.payload_classes import made
 from afa.language.steps import StateGraph, StateStep
 from afa.language.terms import Ref
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema
-
-ZEROS: dict[type | None, Any] = {int: 0, float: 0.0, bool: False, str: ""}
-
 
 class RegisterField(NamedTuple):
     """A field of the register."""
@@ -141,17 +139,18 @@ class Registers:
         names = [*self.steps.reader.groups]
         fields = [None, *self.steps.reader.types]
         place = names.index(item.component) if item.component in names else len(names)
-        return place, item.component, item.kind, fields.index(item.field), item.back
+        return place, item.component, item.kind, fields.index(item.field), fields.index(item.by), item.back
 
     def name_of(self, item: Item) -> str:
         """Return the name of an item's field, where it has one of its own."""
         if item in self.fields:
             return self.fields[item].name
         component = item.component.lstrip("_") or "match"
+        field = re.sub(r"\W+", "_", item.field).strip("_") if item.field else ""  # a virtual one is an expression
         if item.kind == "last" and not item.back and (not item.component or self.steps.reader.most[item.component] == 1):
-            return f"{component}_{item.field}"
+            return f"{component}_{field}"
         kind = item.kind + (str(item.back + 1) if item.back else "")
-        return f"{component}_{kind}" + (f"_{item.field}" if item.field else "")
+        return "_".join(filter(None, (component, kind, field, item.by and re.sub(r"\W+", "_", item.by).strip("_"))))
 
     def _optional(self, item: Item) -> bool:
         """Return whether an item is None in some state in which it is held."""
@@ -227,17 +226,6 @@ class Registers:
     def text(self, expr: Expr) -> str:
         """Returns a condition as text, its items by the names of their fields."""
         return text_of_expr(replaced(expr, lambda item: FieldRead("r", self.name_of(item))))
-
-
-def of_one_type(value: Expr, types: Types) -> tuple[type | None, Expr]:
-    """Returns the type of a value that can have these (None: any), and the value as one of this type."""
-    types -= {NONE}
-    if len(types) == 1 and (only := next(iter(types))) in ZEROS:
-        return only, value
-    if types and types <= NUMBERS:
-        kind = float if float in types else int
-        return kind, Call(kind.__name__, (value,))
-    return None if types else int, value
 
 
 def _check_names(returns: tuple[tuple[str, Expr], ...]) -> None:

@@ -13,7 +13,8 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from afa.language.pattern import PARTITION, Component, Either, Gap, Pattern, Repeat, Seq, components_of
+from afa.language.pattern import EMPTY_MATCH, PARTITION, Component, Either, Gap, Pattern, Repeat, Seq, components_of
+from afa.language.three_values import FALSE
 from afa.language.sase_grammar import RefusedError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ times: STAR QUESTION? -> star
     | "{" NUMBER "}" QUESTION? -> exactly
     | "{" NUMBER "," "}" QUESTION? -> least
     | "{" "," NUMBER "}" QUESTION? -> most
+    | "{" "," "}" QUESTION? -> star
     | "{" NUMBER "," NUMBER "}" QUESTION? -> between
 ?atom: NAME -> name
     | "(" either ")" -> group
@@ -78,7 +80,7 @@ gaps=(Gap(strategy='partition', absent=()),))
             f"expected a row pattern but got {text[place]!r}; write variables with *, +, ?, {{n,m}}, |, ( )", place
         ) from None
     reader = _RowPatternReader(name_of)
-    found = reader.either(tree.children[0])
+    found = reader.either(tree.children[0]) or Component(EMPTY_MATCH, where=(FALSE,))
     if hidden is not None:
         hidden += [i for i, each in enumerate(components_of(found)) if any(each is other for other in reader.hidden)]
     return found
@@ -98,33 +100,35 @@ class _RowPatternReader:
         self._name_of = name_of
         self.hidden: list[Component] = []  # these objects, whatever else equals one of them
 
-    def either(self, tree: Any) -> Pattern:
-        rows = tuple(self._row(row) for row in tree.children)
-        return rows[0] if len(rows) == 1 else Either(rows)
+    def either(self, tree: Any) -> Pattern | None:
+        """Returns the pattern of alternatives; None: it takes no row."""
+        return _either([self._row(row) for row in tree.children])
 
-    def _row(self, tree: Any) -> Pattern:
-        return in_row([self._item(item) for item in tree.children])
+    def _row(self, tree: Any) -> Pattern | None:
+        items = [item for item in map(self._item, tree.children) if item is not None]
+        return in_row(items) if items else None
 
-    def _item(self, tree: Any) -> Pattern:
+    def _item(self, tree: Any) -> Pattern | None:
         atom, *times = tree.children
         found = self._atom(atom)
-        if not times:
+        if not times or found is None:
             return found
         tokens: list[Token] = list(times[0].children)
         questions = sum(token.type == "QUESTION" for token in tokens)
         greedy = questions == (1 if times[0].data == "optional" else 0)
         numbers = [int(token) for token in tokens if token.type == "NUMBER"]
         low, high = _bounds(times[0].data, numbers)
-        if high == 0 or (high is not None and high < low):
+        if high is not None and high < low:
             raise RefusedError(
-                f"expected a number of times that can be but got {low} to {high}; write {{n,m}} with 1 <= m and n <= m",
-                tokens[0].start_pos or 0,
+                f"expected a number of times that can be but got {low} to {high}; write {{n,m}} with n <= m", tokens[0].start_pos or 0
             )
+        if high == 0:
+            return None
         if low == high == 1:
             return found
         return Repeat(found, low, high, Gap() if high == 1 else STRICT, greedy)
 
-    def _atom(self, tree: Any) -> Pattern:
+    def _atom(self, tree: Any) -> Pattern | None:
         place = tree.meta.start_pos
         if tree.data == "name":
             return Component(self._name_of(str(tree.children[0])))
@@ -132,23 +136,36 @@ class _RowPatternReader:
             return self.either(tree.children[0])
         if tree.data == "hidden":
             found = self.either(tree.children[0])
-            self.hidden += components_of(found)
+            self.hidden += [] if found is None else components_of(found)
             return found
         if tree.data == "permute":
-            items = [self.either(child) for child in tree.children[1:]]
+            items = [item for item in map(self.either, tree.children[1:]) if item is not None]
             if len(items) > MOST_PERMUTED:
                 raise RefusedError(
                     f"expected at most {MOST_PERMUTED} items in PERMUTE but got {len(items)}; write the sequences that you need "
                     f"with |",
                     place,
                 )
-            rows = tuple(in_row(list(each)) for each in itertools.permutations(items))
-            return rows[0] if len(rows) == 1 else Either(rows)
+            rows = [in_row(list(each)) for each in itertools.permutations(items)] if items else []
+            return _either(list(rows)) if rows else None
         if tree.data == "empty":
-            raise RefusedError("expected rows but got (), the empty pattern; a match has at least one row here", place)
+            return None
         raise RefusedError(
             f"expected variables but got {tree.children[0]}; where a partition begins or ends is not known of a stream", place
         )
+
+
+def _either(rows: list[Pattern | None]) -> Pattern | None:
+    """Return alternatives of which one may take no row (None): what stands behind it is tried if that one does not do."""
+    if None not in rows:
+        return rows[0] if len(rows) == 1 else Either(tuple(row for row in rows if row is not None))
+    place = rows.index(None)
+    before, behind = rows[:place], [row for row in rows[place + 1 :] if row is not None]
+    if behind:
+        last = Either(tuple(behind)) if len(behind) > 1 else behind[0]
+        return _either([*before, Repeat(last, 0, 1, Gap(), greedy=False)])
+    first = _either(before) if before else None
+    return None if first is None else Repeat(first, 0, 1, Gap())
 
 
 def _bounds(kind: str, numbers: list[int]) -> tuple[int, int | None]:

@@ -16,12 +16,12 @@ from typing import Any
 from afa.expression.nodes import Binary, Const, Expr, FieldRead, Make, changed, walk
 from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
+from afa.language.items import ZEROS, of_one_type
 from afa.language.lowering import Lowered, is_time, take_arc
 from afa.language.pattern import Component, Pattern, Tree, rebuilt
 from afa.language.payload_classes import made
 from afa.language.positions import Positions
-from afa.language.registers import ZEROS, of_one_type
-from afa.language.terms import Aggregate, Classifier, Final, Ref
+from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, Ref
 from afa.language.three_values import missing, nullable
 from afa.model.choice import Rows
 from afa.schema import Schema
@@ -34,11 +34,12 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
     values = {label: changed(value, _divided) for label, value in tree.returns}
     final = {label: value for label, value in values.items() if any(isinstance(node, Final) for node in walk(value))}
     terms = list(dict.fromkeys(node for value in values.values() for node in walk(value) if isinstance(node, TERMS)))
-    kinds = {field.name: field for field in lowered.event.fields}
+    kinds = lowered.reader.types
     names = {
         term: next(f"t{i}{'_' * n}" for n in itertools.count() if f"t{i}{'_' * n}" not in values) for i, term in enumerate(terms)
     }
-    types = tuple((name, _type_of(term, kinds), _absent(term, kinds)) for term, name in names.items())
+    row = OF_ROW if OF_ROW in lowered.reader.groups else ""
+    types = tuple((name, _type_of(term, kinds), _absent(term, kinds, row)) for term, name in names.items())
     schema = Schema.of(made("Terms", types), "register")
     fields: dict[Expr, Expr] = {term: FieldRead("r", name) for term, name in names.items()}
     fields |= {Final(term): FieldRead("e", names[term]) for term in terms}
@@ -53,7 +54,7 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
         returns.append((label, value if label not in final else Const(ZEROS.get(kind))))
     read = {node.x if isinstance(node, Final) else node for value in final.values() for node in walk(value)}
     returns += [(names[term], term) for term in terms if term in read]
-    optional += [names[term] for term in terms if term in read and _absent(term, kinds)]
+    optional += [names[term] for term in terms if term in read and _absent(term, kinds, row)]
     bare = replace(tree, skip=None, rows=None, returns=tuple(returns))
     measures = Lowered(bare, asks=False, each_row=optional)
     slots = measures.registers.slots
@@ -82,12 +83,14 @@ def _type_of(term: Expr, kinds: dict[str, Any]) -> type | None:
     return found
 
 
-def _absent(term: Expr, kinds: dict[str, Any]) -> bool:
-    """Return whether a term may be None in some row."""
+def _absent(term: Expr, kinds: dict[str, Any], row: str) -> bool:
+    """Return whether a term may be None in some row; ``row``: the component that has taken each of them."""
     match term:
-        case Classifier() | Aggregate(_, "count"):
+        case Aggregate(_, "count"):
             return False
-        case Ref("", _, field, 0) | Aggregate("", _, str(field)):
+        case Classifier():
+            return row != ""
+        case Ref(component, _, field, 0) | Aggregate(component, _, str(field), by=None) if component == row:
             found: bool = kinds[field].optional
             return found
     return True

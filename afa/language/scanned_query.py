@@ -14,7 +14,7 @@ from dataclasses import replace
 from afa.errors import AfaError
 from afa.language.items import Item
 from afa.language.lowering import Lowered
-from afa.language.pattern import PARTITION, STRICT, Tree, components_of, gaps_of
+from afa.language.pattern import NO_ROW, PARTITION, STRICT, Tree, components_of, gaps_of
 from afa.language.preference import END, Preference
 from afa.language.registers import FRESH, Registers, Running
 from afa.language.rows_asked import rows_shown
@@ -91,7 +91,9 @@ class Ranks:
 
     def _rank(self, step: StateStep) -> int | None:
         src, on = step.src.position, self._preference.ways(step.to)
-        ways = [way for way in self._preference.ways(src) if src >= 0 or way != END]  # no match is empty
-        ways = ways[: ways.index(END)] if END in ways else ways
+        ways = self._preference.ways(src)
+        if END in ways:  # behind an end nothing is tried; at the start it is that of an empty match
+            no_row = [p for p in ways if src < 0 and p >= 0 and self._lowered.positions.components[p].name in NO_ROW]
+            ways = ways[: ways.index(END)] + no_row
         ends = END in on if step.dst is None else on[0] != END
         return 2 * ways.index(step.to) + (step.dst is None) if step.to in ways and ends else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from afa.errors import QueryError
@@ -26,20 +26,23 @@ from afa.expression.nodes import (
     Text,
     Ticks,
     Unary,
+    changed,
     conjunction,
     disjunction,
 )  # fmt: skip
+from afa.expression.text import text_of_expr
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_kinds import CALLED, NULL, Kind, alike, is_number, kind_of
 from afa.language.sql_nodes import FUNCTIONS, ROWS, running
 from afa.language.sql_text import SqlText
-from afa.language.terms import Aggregate, Classifier, Final, Ref
+from afa.language.terms import NAMED, Aggregate, Classifier, Final, Ref
 from punctuation.durations import ticks
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*"}
 OF_ITS_OWN = "give the row before it a variable of its own"
-OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count"}
+OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count", "AnyValue": "any"}
+OVER |= {"ArgMax": "max_by", "ArgMin": "min_by"}
 MOST_DIGITS = 400
 """The most characters of a number: no float, and no int64, has more before its point."""
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
@@ -61,23 +64,35 @@ class Scope(NamedTuple):
     variables: Mapping[str, Variable]
     named: Callable[[str], str | None]  # from a variable as it is written to its name
     column: Callable[[Any], str]  # from a column to the event's field
-    kinds: Mapping[str, type | None]
+    kinds: dict[str, type | None]
     tick: str | None
     defines: str | None  # the variable whose condition it is; None: MEASURES
     text: SqlText  # for the words, and the places, of what is refused
     every: bool = False  # whether each row of a match shows the MEASURES
+    virtual: dict[str, Expr] = {}  # fields that are expressions over one row; a reader adds those that it needs
+    measures: Mapping[str, Expr] = {}  # those before it, which a measure may name
+
+
+class RowValue(NamedTuple):
+    """An expression over one row, as navigation and aggregates ask it."""
+
+    variable: str  # "": none is named
+    field: str  # its name; of what is no column that of a virtual field
+    value: Expr  # over the row
 
 
 class SqlExpressionReader:
     """Reads the expressions of one scope."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, row: Any = None) -> None:
         self._scope = scope
+        self._row = row  # the expression over one row that is read; None: it is over all rows of a match
+        self._named: list[str] = []  # the variables that it names
 
     def value(self, node: Any) -> Expr:
         """Return the expression of a node that `check` has let through. Raises `RefusedError`."""
         kind = type(node).__name__
-        if kind in ROWS and node.this is None:
+        if kind in ROWS and node.this is None and kind != "Count":
             raise self._refused(node, f"expected one column in {kind.upper()} but got {self._said(node)}")
         found = getattr(self, f"_{kind.lower()}", None)
         if found is not None:
@@ -265,14 +280,55 @@ class SqlExpressionReader:
     # -- rows ------------------------------------------------------------------------------------------------------------------
 
     def _column(self, node: Any) -> Expr:
-        return self._last(node)
+        if self._row is None:
+            return self._measured(node) or self._last(node)
+        variable, field = self._parts(node)
+        self._named.append(variable)
+        return FieldRead("e", field)
+
+    def _measured(self, node: Any) -> Expr | None:
+        """Return an earlier measure, if a column is none of a row and names one."""
+        if node.table or node.name.lower() not in self._scope.measures:
+            return None
+        try:
+            self._scope.column(node)
+        except RefusedError:
+            return self._scope.measures[node.name.lower()]
+        return None
+
+    def _of_row(self, node: Any, named: Sequence[str] = ()) -> RowValue:
+        """Return a value over one row: a column, or an expression over columns of one variable; ``named``: it is one of these."""
+        if type(node).__name__ == "Column":
+            variable, field = self._parts(node)
+            return RowValue(variable, field, FieldRead("e", field))
+        inner = SqlExpressionReader(self._scope, node)
+        value = inner.value(node)
+        variables = list(dict.fromkeys([*(self._name(each, node) for each in named), *inner._named])) or [""]
+        if len(variables) > 1:
+            said = " and ".join(each or "of no variable" for each in variables)
+            raise self._refused(node, f"expected columns of one variable but got {self._said(node)}, of {said}; write them alike")
+        name = text_of_expr(changed(value, lambda each: FieldRead("e", NAMED) if isinstance(each, Classifier) else None))
+        name = NAMED if isinstance(value, Classifier) else name
+        self._scope.virtual[name], self._scope.kinds[name] = value, self._kind(value)
+        return RowValue(variables[0], name, value)
+
+    def _at_hand(self, row: RowValue) -> Expr:
+        """Return a value over the row whose condition it is."""
+        return changed(row.value, lambda each: Const(self._scope.defines) if isinstance(each, Classifier) else None)
+
+    def _within_row(self, node: Any) -> None:
+        """Refuse what reads more than one row, within an expression over one."""
+        if self._row is not None:
+            raise self._refused(
+                node, f"expected columns of one row in {self._said(self._row)} but got {self._said(node)}, which reads others"
+            )
 
     def _last(self, node: Any) -> Expr:
-        column, back = self._navigated(node)
-        variable, field = self._parts(column)
+        row, back = self._navigated(node)
+        variable, field, _ = row
         own = self._scope.defines is not None and (not variable or self._scope.defines in self._variable(variable, node).members)
         if own and back == 0:
-            return FieldRead("e", field)
+            return self._at_hand(row)
         if own:
             return Ref(variable, "last", field, back - 1)
         if variable and self._variable(variable, node).one:
@@ -280,26 +336,21 @@ class SqlExpressionReader:
         return Ref(variable, "last", field, back)
 
     def _first(self, node: Any) -> Expr:
-        column, back = self._navigated(node)
-        if back:
-            raise self._refused(
-                node, f"expected FIRST(x) but got {self._said(node)}; give that row a variable of its own, as b in PATTERN (a b c+)"
-            )
-        variable, field = self._parts(column)
-        if self._scope.defines is None:
-            one = variable and self._variable(variable, node).one
-            return Ref(variable, "one" if one else "first", field)
-        known = self._variable(variable, node) if variable else None
-        first = Ref(variable, "first", field)
-        if known is not None and self._scope.defines not in known.members:
-            return Ref(variable, "one", field) if known.one else first
-        if known is None:  # the first row of the match
-            here = self._scope.variables[self._scope.defines]
-            if here.least:
+        row, behind = self._navigated(node)
+        variable, field, _ = row
+        known, here = self._variable(variable, node) if variable else None, self._scope.defines
+        if here is None or (known is not None and here not in known.members):
+            if known is not None and known.one:
+                return Ref(variable, "one", field) if behind == 0 else Const(None)
+            return Ref(variable, "first", field, behind)
+        first = Ref(variable, "first", field, behind)
+        if known is None:  # of all rows of the match
+            place = self._scope.variables[here]
+            if place.least > behind:
                 return first
-            if here.one and here.most == 0:
-                return FieldRead("e", field)
-        return If(Compare("==", Aggregate(variable, "count"), Const(0)), FieldRead("e", field), first)
+            if place.one and place.most == behind:
+                return self._at_hand(row)
+        return If(Compare("==", Aggregate(variable, "count"), Const(behind)), self._at_hand(row), first)
 
     def _anonymous(self, node: Any) -> Expr:
         name = str(node.this).upper()
@@ -307,14 +358,32 @@ class SqlExpressionReader:
             return self._previous(node)
         if (plain := running(node)) is not None:
             return self._finally(node, plain)
-        if name == "CLASSIFIER" and not node.expressions:
-            return Classifier() if self._scope.defines is None else Const(self._scope.defines)
+        if name == "CLASSIFIER" and len(node.expressions) <= 1:
+            return self._classifier(node)
         why = {
             "NEXT": "what comes next is not known when a row comes; define the next variable instead",
             "MATCH_NUMBER": "a late row would number all later matches anew; number them where you read them",
             "PREV": f"{OF_ITS_OWN}, and show its column",
         }.get(name, FUNCTIONS)
         raise self._refused(node, f"expected an expression over rows but got {self._said(node)}; {why}")
+
+    def _classifier(self, node: Any) -> Expr:
+        """CLASSIFIER() is a column that no table has: the name of the variable that has taken a row."""
+        variable = ""
+        for each in node.expressions:
+            if type(each).__name__ != "Column" or each.table:
+                raise self._refused(node, f"expected CLASSIFIER() or CLASSIFIER(v) but got {self._said(node)}")
+            variable = self._name(each.name, node)
+        if self._row is not None:
+            self._named.append(variable)
+            return Classifier()
+        here = self._scope.defines
+        if not variable:
+            return Classifier() if here is None else Const(here)
+        self._scope.virtual[NAMED], self._scope.kinds[NAMED] = Classifier(), str
+        if here is not None and here in self._variable(variable, node).members:
+            return Const(here)
+        return Ref(variable, "one" if self._variable(variable, node).one else "last", NAMED)
 
     def _finally(self, node: Any, plain: Any) -> Expr:
         """Return a value as it is at the end of the match: in one row per match all are."""
@@ -344,15 +413,48 @@ class SqlExpressionReader:
         return Ref("", "last", field, back - 1)
 
     def _aggregate(self, node: Any, function: str) -> Expr:
-        if type(node.this).__name__ == "Star" and function == "count":
+        self._within_row(node)
+        if function == "count" and node.this is None:  # COUNT()
             return Aggregate("", "count", None, self._scope.defines is not None)
-        if type(node.this.this).__name__ == "Star":
-            variable = self._name(node.this.table, node)
+        if function == "count" and "Star" in (type(node.this).__name__, type(node.this.this).__name__):
+            variable = self._name(node.this.table, node) if type(node.this).__name__ == "Column" else ""
             return Aggregate(variable, "count", None, self._counts_now(variable, node))
-        variable, field = self._parts(node.this)
-        if function != "count" and self._scope.kinds[field] not in (int, float):
-            raise self._refused(node, f"expected a field of numbers in {function.upper()} but got {self._said(node)}")
-        return Aggregate(variable, function, field, self._counts_now(variable, node))
+        variable, field, value = self._of_row(node.this)
+        now = self._counts_now(variable, node)
+        if function == "count" and isinstance(value, Const) and value.value is not None:
+            return Aggregate(variable, "count", None, now)  # COUNT(1)
+        if function in ("sum", "avg", "min", "max") and self._kind(value) not in (int, float, NULL):
+            raise self._refused(node, f"expected numbers in {function.upper()} but got {self._said(node)}")
+        if function not in ("max_by", "min_by"):
+            return Aggregate(variable, function, field, now)
+        by = self._of_row(node.expression)
+        if by.variable != variable:
+            raise self._refused(node, f"expected columns of one variable but got {self._said(node)}; write them alike")
+        return Aggregate(variable, function, field, now, by.field)
+
+    def _ignorenulls(self, node: Any) -> Expr:
+        return self.value(node.this)  # which leaves them out anyway
+
+    def _filter(self, node: Any) -> Expr:
+        """AGGREGATE(x) FILTER (WHERE c) is that of x where c holds, and of NULL elsewhere."""
+        return self._where(node, node.this, node.expression.this)
+
+    def _countif(self, node: Any) -> Expr:
+        return self._where(node, None, node.this)
+
+    def _where(self, node: Any, aggregate: Any, condition: Any) -> Expr:
+        from sqlglot import exp
+
+        kind = "Count" if aggregate is None else type(aggregate).__name__
+        if kind not in ("Sum", "Avg", "Min", "Max", "Count"):
+            raise self._refused(node, f"expected FILTER behind SUM, AVG, MIN, MAX or COUNT but got {self._said(node)}")
+        over = None if aggregate is None else aggregate.this
+        named = [] if over is None else [each.table for each in over.find_all(exp.Column) if each.table]
+        if over is None or isinstance(over, exp.Star) or isinstance(over.this, exp.Star):
+            over = exp.Literal.number(1)
+        self._within_row(node)
+        variable, field, _ = self._of_row(exp.Case(ifs=[exp.If(this=condition, true=over)]), named[:1])
+        return Aggregate(variable, OVER[kind], field, self._counts_now(variable, node))
 
     def _counts_now(self, variable: str, node: Any) -> bool:
         here = self._scope.defines
@@ -360,12 +462,13 @@ class SqlExpressionReader:
 
     # -- names -----------------------------------------------------------------------------------------------------------------
 
-    def _navigated(self, node: Any) -> tuple[Any, int]:
-        """Return the column in LAST or FIRST, or one without; and the offset."""
+    def _navigated(self, node: Any) -> tuple[RowValue, int]:
+        """Return the value of one row that LAST or FIRST asks, or of a column without; and the offset."""
         if type(node).__name__ == "Column":
-            return node, 0
+            return self._of_row(node), 0
+        self._within_row(node)
         offset = node.args.get("expression")
-        return node.this, 0 if offset is None else self._offset(offset)
+        return self._of_row(node.this), 0 if offset is None else self._offset(offset)
 
     def _offset(self, node: Any) -> int:
         if type(node).__name__ != "Literal" or not re.fullmatch("[0-9]{1,9}", str(node.this)) or int(node.this) > 64:

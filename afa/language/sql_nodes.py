@@ -36,14 +36,20 @@ READ = {
     "measure": {"Alias": "this:value alias:name"},
     "define": {"Alias": "this:value alias:name"},
     "counted": {"Star": "", "Column": "this:starred table:name"},
+    "filter": {"Where": "this:value"},
+    "any": {"AnyValue": "this:value"},
     "branch": {"If": "this:value true:value"},
     "type": {"DataType": "this"},
     "offset": {"Literal": "this"},
     "value": {
         **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Div", "Mod", "And", "Or", "Is", "Like"), TWO),
         **dict.fromkeys(("Paren", "Neg", "Not", "Abs"), "this:value"),
-        **dict.fromkeys(("Sum", "Avg", "Min", "Max"), "this:column"),
-        **dict.fromkeys(("First", "Last"), "this:column expression:offset"),
+        **dict.fromkeys(("Sum", "Avg", "Min", "Max", "AnyValue"), "this:value"),
+        **dict.fromkeys(("First", "Last"), "this:value expression:offset"),
+        **dict.fromkeys(("ArgMax", "ArgMin"), TWO),
+        "IgnoreNulls": "this:any",
+        "Filter": "this:value expression:filter",
+        "CountIf": "this:value zero_on_all_null",
         "Count": "this:counted big_int",
         "Column": "this:name table:name",
         "Literal": "this is_string",
@@ -58,6 +64,7 @@ READ = {
         "Anonymous": "this expressions:value",
     },
 }  # fmt: skip
+READ["counted"] = READ["value"] | READ["counted"]
 WANTED = {
     "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "from": "the name of a table in FROM", "column": "a column",
     "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",

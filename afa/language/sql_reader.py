@@ -15,19 +15,20 @@ from __future__ import annotations
 import functools
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from afa.errors import QueryError
 from afa.expression.nodes import Expr, conjuncts_of
 from afa.language.first_row import at_first, positive, reads_before, with_last
-from afa.language.pattern import Component, Pattern, Tree, rebuilt
+from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, rebuilt
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
 from afa.language.sql_nodes import check
 from afa.language.sql_text import DIALECT, SqlText
-from afa.language.terms import Ref
+from afa.language.terms import OF_ROW, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
@@ -43,6 +44,14 @@ SUBSET = re.compile(
     rf"\bSUBSET\b((?:\s*{NAME}\s*=\s*\([^()]*\)(?:\s*,)?)+)(?=\s*(?:WITHIN\b|DEFINE\b|\)))", re.IGNORECASE
 )  # as all of these: no blanks that two parts of it could both take
 PATTERN = re.compile(r"\bPATTERN\s*\(", re.IGNORECASE)
+ROWS_SHOWN = {
+    "ONE ROW PER MATCH": (EMPTY_MATCH,),
+    "ALL ROWS PER MATCH": (EMPTY_MATCH,),
+    "ALL ROWS PER MATCH SHOW EMPTY MATCHES": (EMPTY_MATCH,),
+    "ALL ROWS PER MATCH OMIT EMPTY MATCHES": (),
+    "ALL ROWS PER MATCH WITH UNMATCHED ROWS": (EMPTY_MATCH, UNMATCHED),
+}
+"""What rows no variable takes are shown."""
 SORTED = (
     "ORDER BY behind MATCH_RECOGNIZE is not applied: matches leave in the order of the times at which they are complete; sort what "
     "comes out"
@@ -106,6 +115,10 @@ class _SqlText:
         self._order_column: str | None = None
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
+        self._virtual: dict[str, Expr] = {}
+        self._no_row: tuple[str, ...] = ()
+        self._shows_no_row = False
+        self._typed = dict(self._kinds)
 
     def tree(self) -> Tree:
         """Return the tree."""
@@ -116,7 +129,7 @@ class _SqlText:
         every = self._every_row(clauses.args.get("rows"))
         hidden: list[int] = []
         pattern = self._pattern(clauses.args.get("pattern"), hidden)
-        self._know(pattern)
+        pattern = self._with_no_row(pattern, bool(hidden), self._know(pattern))
         subsets = tuple(self._subset(*each) for each in self._subsets)
         pattern = self._defined(pattern, clauses.args.get("define") or ())
         measures = self._measures(clauses.args.get("measures") or (), every)
@@ -139,20 +152,16 @@ class _SqlText:
             ties=False,
             ordered=self._le,
             notes=notes,
+            virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
         )
 
     def _every_row(self, clause: Any) -> bool:
         """Return whether each row of a match is shown."""
         rows = " ".join(str(clause.this).upper().split()) if clause is not None else "ONE ROW PER MATCH"
-        if rows.startswith("ONE ROW PER MATCH"):
-            return False
-        if rows in ("ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES", "ALL ROWS PER MATCH OMIT EMPTY MATCHES"):
-            return True  # no match is empty
-        raise RefusedError(
-            f"expected ONE ROW PER MATCH or ALL ROWS PER MATCH but got {rows}; rows of no match are those of the input that are "
-            f"none of the output",
-            self._text.found(rows[:3]),
-        )
+        if rows not in ROWS_SHOWN:
+            raise RefusedError(f"expected {', '.join(ROWS_SHOWN)} but got {rows}", self._text.found(rows[:3]))
+        self._no_row = ROWS_SHOWN[rows]
+        return rows.startswith("ALL")
 
     # -- the frame -------------------------------------------------------------------------------------------------------------
 
@@ -312,15 +321,24 @@ class _SqlText:
             )
         return self._names.setdefault(name.lower(), name)
 
-    def _know(self, pattern: Pattern) -> None:
+    def _know(self, pattern: Pattern) -> bool:
+        """Take note of the variables. Returns whether a match may be empty."""
         counts = counts_of(pattern)
         for name, (least, most) in places_of(pattern).items():
             self._variables[name] = Variable(frozenset([name]), counts[name][1] == 1, least, most)
-        if least_of(pattern) == 0:
+        return least_of(pattern) == 0 or EMPTY_MATCH in counts
+
+    def _with_no_row(self, pattern: Pattern, hides: bool, empty: bool) -> Pattern:
+        """Return the pattern with what shows rows that no variable takes: of empty matches, or of none."""
+        shown = EMPTY_MATCH if empty else UNMATCHED
+        if UNMATCHED in self._no_row and (hides or self._skip() != "past last row"):
             raise RefusedError(
-                "expected a pattern of at least one row but got one that no row matches, too; write + for *, or another variable",
-                self._text.found("PATTERN"),
+                "expected WITH UNMATCHED ROWS of matches that do not overlap, without {- -}, but got "
+                + ("{- -}" if hides else self._skipping[0]),
+                self._skipping[1],
             )
+        self._shows_no_row = shown in self._no_row
+        return Either((pattern, Component(shown))) if self._shows_no_row else pattern
 
     def _subset(self, written: str, place: int, members: list[tuple[str, int]]) -> tuple[str, tuple[str, ...]]:
         known = [self._names.get(plain(member)) for member, _ in members]
@@ -333,12 +351,13 @@ class _SqlText:
         self._variables[name] = Variable(frozenset(names), False, 0, None)
         return name, names
 
-    def _scope(self, defines: str | None, every: bool = False) -> SqlExpressionReader:
+    def _scope(self, defines: str | None, every: bool = False, measures: Mapping[str, Expr] = {}) -> SqlExpressionReader:
         def named(written: str) -> str | None:
             found = self._names.get(written.lower())
             return found if found in self._variables else None
 
-        return SqlExpressionReader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines, self._text, every))
+        of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
+        return SqlExpressionReader(Scope(*of))
 
     def _defined(self, pattern: Pattern, clauses: Any) -> Pattern:
         slots: dict[str, Component] = {}
@@ -378,7 +397,8 @@ class _SqlText:
     # -- what is shown ---------------------------------------------------------------------------------------------------------
 
     def _measures(self, clauses: Any, every: bool) -> dict[str, Expr]:
-        reader, found = self._scope(None, every), dict[str, Expr]()
+        found, known = dict[str, Expr](), dict[str, Expr]()
+        reader = self._scope(None, every, known)
         columns = {name.lower() for name in self._kinds} if every else set()
         for each in clauses:
             alias = each.this
@@ -394,7 +414,7 @@ class _SqlText:
                 raise self._refused(each, f"expected a name that no column has in MEASURES but got {alias.alias!r}")
             if alias.alias.lower() in {name.lower() for name in found}:
                 raise self._refused(each, f"expected a name once in MEASURES but got {alias.alias!r} a second time")
-            found[alias.alias] = value
+            found[alias.alias] = known[alias.alias.lower()] = value
         return found
 
     def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
@@ -446,7 +466,7 @@ class _SqlText:
     def _columns(self, key: tuple[str, ...]) -> tuple[dict[str, Expr], dict[str, Expr]]:
         """Return the columns of ORDER BY, and all others but the key, which comes with each row."""
         names = [name for name in self._kinds if name not in key]
-        values = {name: Ref("", "last", name) for name in names}
+        values = {name: Ref(OF_ROW if self._shows_no_row else "", "last", name) for name in names}
         ordered = [name for name in (self._time, self._order_column) if name is not None]
         return {name: values[name] for name in ordered if name in values}, {n: v for n, v in values.items() if n not in ordered}
 

@@ -11,6 +11,8 @@ that event in the match:
     Aggregate("a", "avg", "price")  avg(a[..i-1].price) within a's own predicates, avg(a[].price) elsewhere
     Aggregate("a", "count")         i - 1 within a's own predicates, a.LEN elsewhere
 
+A field may be a *virtual* one (`Tree.virtual`), an expression over one event: ``Ref("a", "first", "e.price * e.size")``.
+
 In conditions of a whole component (`Component.done`) and in RETURN there is no event under test: all events of the match count.
 
 What is not there (an optional component that took nothing, too few iterations, a field that is None) is None. **A comparison with
@@ -25,6 +27,10 @@ from dataclasses import dataclass
 from afa.expression.nodes import Expr
 
 AGGREGATES = ("min", "max", "sum", "count", "avg", "first", "last")
+OF_ROW = "(row)"
+"""In the place of a component: the row at hand, be it one of a match or not."""
+NAMED = "CLASSIFIER()"
+"""The virtual field that holds the name of the component that has taken the event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +40,23 @@ class Ref(Expr):
     component: str
     which: str  # "one", "first", "last"
     field: str
-    back: int = 0  # of "last": how many events before it
+    back: int = 0  # of "last": how many events before it; of "first": how many behind it
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Expr):
-    """A value over the events that a component has taken: "min", "max", "sum", "count" or "avg"."""
+    """A value over the events that a component has taken: "min", "max", "sum", "count" or "avg"; SQL's "any", "max_by", "min_by"."""
 
     component: str
     function: str
     field: str | None = None  # None: of "count" only
     now: bool = False  # whether the event under test counts as well (SQL's running aggregates)
+    by: str | None = None  # of "max_by" and "min_by": the field whose first largest, or smallest, value says which event counts
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier(Expr):
-    """The name of the component that took the last event of the match. In RETURN only."""
+    """The name of the component that takes an event. In virtual fields only."""
 
 
 @dataclass(frozen=True, slots=True)
