@@ -115,7 +115,7 @@ class Registers:
     def _slots(self) -> list[RegisterField]:
         live = set().union(*self.live.values())
         held = sorted({*live, *(item for item in self._more if item is not None)}, key=self._order)
-        types = self._temporary(held)
+        types = self._temporary([item for item in held if item in live])
         left, slots = list(held), []
         for name, value in self.returns:
             kind, value = self._typed(value, types)
@@ -131,15 +131,18 @@ class Registers:
             while name in taken:
                 name += "_"
             taken.add(name)
-            own = RegisterField(name, self.steps.reader.type_of(item), self._optional(item), item, None)
-            slots.append(own if item in live else self._more[item])
+            if item in live:
+                slots.append(RegisterField(name, self.steps.reader.type_of(item), self._optional(item), item, None))
+            else:
+                slots.append(self._more[item])
         return slots
 
     def _order(self, item: Item) -> tuple[Any, ...]:
         names = [*self.steps.reader.groups]
         fields = [None, *self.steps.reader.types]
         place = names.index(item.component) if item.component in names else len(names)
-        return place, item.component, item.kind, fields.index(item.field), fields.index(item.by), item.back
+        of = [(fields.index(each) if each in fields else len(fields), each or "") for each in (item.field, item.by)]
+        return place, item.component, item.kind, of, item.back
 
     def name_of(self, item: Item) -> str:
         """Return the name of an item's field, where it has one of its own."""

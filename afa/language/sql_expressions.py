@@ -475,8 +475,13 @@ class SqlExpressionReader:
             raise self._refused(node, f"expected an offset from 0 to 64 but got {self._said(node)}")
         return int(node.this)
 
+    def _star(self, node: Any) -> Expr:
+        raise self._refused(node, f"expected a column but got {self._said(node)}, which stands in COUNT(*) and COUNT(v.*) only")
+
     def _parts(self, column: Any) -> tuple[str, str]:
         """Return variable ("": none is named) and field of a column."""
+        if type(column.this).__name__ == "Star":
+            self._star(column)
         if type(column).__name__ != "Column":
             raise self._refused(column, f"expected a column, x or V.x, but got {self._said(column)}")
         variable = self._name(column.table, column) if column.table else ""

@@ -35,7 +35,6 @@ READ = {
     "measures": {"MatchRecognizeMeasure": "this:measure window_frame"},
     "measure": {"Alias": "this:value alias:name"},
     "define": {"Alias": "this:value alias:name"},
-    "counted": {"Star": "", "Column": "this:starred table:name"},
     "filter": {"Where": "this:value"},
     "any": {"AnyValue": "this:value"},
     "branch": {"If": "this:value true:value"},
@@ -50,8 +49,9 @@ READ = {
         "IgnoreNulls": "this:any",
         "Filter": "this:value expression:filter",
         "CountIf": "this:value zero_on_all_null",
-        "Count": "this:counted big_int",
-        "Column": "this:name table:name",
+        "Count": "this:value big_int",
+        "Star": "",
+        "Column": "this:starred table:name",
         "Literal": "this is_string",
         "Boolean": "this",
         "Null": "",
@@ -64,12 +64,11 @@ READ = {
         "Anonymous": "this expressions:value",
     },
 }  # fmt: skip
-READ["counted"] = READ["value"] | READ["counted"]
 WANTED = {
     "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "from": "the name of a table in FROM", "column": "a column",
     "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
     "sorted": "columns in ORDER BY", "measure": "value AS name in MEASURES", "define": "v AS condition in DEFINE",
-    "counted": "* or a column in COUNT", "offset": "an offset from 0 to 64", "value": "an expression over rows",
+    "offset": "an offset from 0 to 64", "value": "an expression over rows",
 }  # fmt: skip
 ALONE = {
     "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",
@@ -84,7 +83,7 @@ BEFORE = "filter rows before they come, or matches when they leave"
 SUMMED = "add a field to the event for it"
 HINTS = {
     "Select": BEFORE, "Star": "name the columns of MEASURES", "from": BEFORE, "Table": BEFORE, "value": FUNCTIONS, "column": SUMMED,
-    "counted": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
+    "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
     "Between": "write the smaller bound first", "Lead": "what comes next is not known when a row comes",
     "TableAlias": "its columns have the names of the event's fields, or of MEASURES",
 }  # fmt: skip

@@ -46,6 +46,7 @@ class Sql(NamedTuple):
     window: int | None
     all_rows: bool
     keyed: bool
+    no_row: str = ""  # "OMIT EMPTY MATCHES", "SHOW EMPTY MATCHES", "WITH UNMATCHED ROWS" behind ALL ROWS PER MATCH
     later: tuple[int, dict[str, tuple[str, Callable[[Picks], bool]]]] | None = None  # from an instant on: other conditions
 
     def holds(self, name: str, picks: Picks) -> bool:
@@ -60,7 +61,7 @@ class Sql(NamedTuple):
         parts = [
             "PARTITION BY p" if self.keyed else "",
             f"ORDER BY at, seq MEASURES {shown}",
-            f"{'ALL ROWS' if self.all_rows else 'ONE ROW'} PER MATCH AFTER MATCH SKIP {self.skip}",
+            f"{'ALL ROWS' if self.all_rows else 'ONE ROW'} PER MATCH {self.no_row} AFTER MATCH SKIP {self.skip}",
             f"PATTERN ({written(self.pattern)})",
             "" if self.window is None else f"WITHIN {self.window}",
             "SUBSET U = (a, b)" if "U.v" in shown else "",
@@ -108,7 +109,12 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
         while start < len(own):
             until = end(own[start:])  # without WITHIN it bounds what is taken
             ways = take(query, query.pattern, (), [row for row in own[start:] if (row.at or 0) < until])
-            picks = next((picks for picks in ways if picks), ())
+            found = next(ways, None)
+            picks = found or ()
+            if not picks and (query.no_row == "WITH UNMATCHED ROWS" or (found == () and query.no_row != "OMIT EMPTY MATCHES")):
+                shown, row = tuple(value(()) for _, value in query.measures), own[start]
+                re = end([row]) if query.window is None else (row.at or 0) + query.window
+                out.add((key, (shown, tuple(row)) if query.all_rows else shown, row.at, re))
             for i in range(len(picks)) if query.all_rows else [len(picks) - 1] if picks else []:
                 shown = tuple(value(picks if term.startswith("FINAL") else picks[: i + 1]) for term, value in query.measures)
                 row = picks[i][1]

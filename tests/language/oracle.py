@@ -153,6 +153,8 @@ class Search:
         """Begin with each event at each component that may come first."""
         for event in sorted(self.own, key=self.place):
             for slot in enter(self.tree.pattern, (), ()):
+                if slot is None and self.tree.skip is not None:  # what is preferred is an empty match, which is not shown
+                    break
                 if slot is not None and self.takes(slot.component, event, ()):
                     yield from self.grow(((slot, event),))
 

@@ -44,7 +44,7 @@ def query(choose: Choices) -> Sql:
     pattern = ("seq", [pattern, node(choose, 1)]) if choose.chance(40) else pattern
     if all_rows and choose.chance(25):
         pattern = ("seq", [pattern, ("hide", node(choose, 1))])
-    if not shortest(pattern):
+    if not shortest(pattern) and choose.chance(50):
         pattern = ("seq", [("var", choose.one(NAMES)), pattern])
     before: dict[str, int] = {}
     for name, n in sorted(preceded(pattern)):
@@ -55,7 +55,10 @@ def query(choose: Choices) -> Sql:
     skip = choose.one(("PAST LAST ROW", "PAST LAST ROW", "TO NEXT ROW", *to))
     define = {name: condition(choose, used, name, before[name]) for name in used if choose.chance(65)}
     measures = tuple(measure(choose, used, all_rows) for _ in range(choose.number(1, 3)))
-    return Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40))
+    no_row = choose.one(("", "", "SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", "WITH UNMATCHED ROWS")) if all_rows else ""
+    if no_row == "WITH UNMATCHED ROWS" and (skip != "PAST LAST ROW" or "hide" in str(pattern)):
+        no_row = ""
+    return Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40), no_row)
 
 
 def node(choose: Choices, deep: int) -> Node:
@@ -143,7 +146,9 @@ def term(choose: Choices, name: str) -> Term:
     def values(picks: Picks) -> list[int]:
         return [row.v for row in rows_of(name, picks) if row.v is not None]
 
-    kind = choose.one(("last", "last", "first", "sum", "max", "min", "avg", "count", "last but one"))
+    kind = choose.one(("last", "last", "first", "sum", "max", "min", "avg", "count", "last but one", *MORE_TERMS))
+    if kind in MORE_TERMS:
+        return more_terms(kind, name, choose.number(1, 2))
     if kind == "last but one":
         return f"LAST({field}, 1)", lambda picks: rows_of(name, picks)[-2].v if len(rows_of(name, picks)) > 1 else None
     if kind in ("first", "last"):
@@ -153,6 +158,41 @@ def term(choose: Choices, name: str) -> Term:
         return f"COUNT({field})", lambda picks: len(values(picks))
     of: Any = {"sum": sum, "max": max, "min": min, "avg": fmean}[kind]
     return f"{kind.upper()}({field})", lambda picks: of(values(picks)) if values(picks) else None
+
+
+MORE_TERMS = ("first but k", "of a row", "filter", "by", "classifier", "any", "expression")
+
+
+def more_terms(kind: str, name: str, k: int) -> Term:
+    """Terms over the rows of a variable that are more than a column."""
+    of = f"{name}." if name else ""
+
+    def there(picks: Picks) -> list[Row]:
+        return [row for row in rows_of(name, picks) if row.v is not None]
+
+    def total(values: list[Any]) -> Any:
+        return sum(values) if values else None
+
+    def names(picks: Picks) -> list[str]:
+        return [taken for taken, row, _ in picks if row in rows_of(name, picks)]
+
+    match kind:
+        case "first but k":
+            return f"FIRST({of}v, {k})", lambda picks: rows_of(name, picks)[k].v if len(rows_of(name, picks)) > k else None
+        case "of a row":
+            return f"SUM({of}v * {of}seq + {k})", lambda picks: total([(row.v or 0) * row.seq + k for row in there(picks)])
+        case "filter":
+            text = f"COUNT({of}v + 1) FILTER (WHERE {of}seq < {k} AND {of}v < 3)"
+            return text, lambda picks: len([row for row in there(picks) if row.seq < k and (row.v or 0) < 3])
+        case "by":
+            text = f"MAX_BY({of}seq, {of}v)"
+            return text, lambda picks: max(there(picks), key=lambda row: row.v or 0).seq if there(picks) else None
+        case "classifier":
+            return f"LAST(CLASSIFIER({name}), {k})", lambda picks: names(picks)[-1 - k] if len(names(picks)) > k else None
+        case "any":
+            return f"ANY_VALUE({of}v)", lambda picks: there(picks)[0].v if there(picks) else None
+    text = f"LAST({of}v + {k})"
+    return text, lambda picks: None if not rows_of(name, picks) or (v := rows_of(name, picks)[-1].v) is None else v + k
 
 
 def of_kinds(choose: Choices) -> tuple[str, Condition]:
@@ -205,11 +245,11 @@ def comparison(choose: Choices, used: list[str], name: str, before: int) -> tupl
 def measure(choose: Choices, used: list[str], all_rows: bool) -> Term:
     kind = choose.number(0, 99)
     if kind < 40:
-        return "CLASSIFIER()", lambda picks: picks[-1][0]
+        return "CLASSIFIER()", lambda picks: picks[-1][0] if picks else None
     if kind < 55:
         return "COUNT(*)", len
     if kind < 70:
-        return "FIRST(at)", lambda picks: picks[0][1].at
+        return "FIRST(at)", lambda picks: picks[0][1].at if picks else None
     text, value = term(choose, choose.one((*used, "U", "") if {"a", "b"} <= {*used} else (*used, "")))
     return f"FINAL {text}" if all_rows and choose.chance(30) else text, value
 
