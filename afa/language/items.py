@@ -181,8 +181,8 @@ class ItemReader:
         if not seen:
             return new if gone == FALSE else If(gone, Const(None), new)
         best = Item(item.component, item.kind[:3], item.by)
-        further = [Compare(">" if item.kind == "max_by" else "<", self._field(item.by, taken), best)]
-        further = [*([IsNone(best)] if self.types[item.by].optional else []), *further]
+        further: list[Expr] = [IsNone(best)] if self.types[item.by].optional else []
+        further.append(Compare(">" if item.kind == "max_by" else "<", self._field(item.by, taken), best))
         return If(both([no(gone), either(further)]), new, item)
 
     def _event(self, item: Item, taken: str) -> Expr:

@@ -13,9 +13,9 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Call, Const, Expr, FieldRead, Make
+from afa.expression.nodes import Const, Expr, FieldRead, Make
 from afa.expression.text import text_of_expr
-from afa.expression.types import NONE, NUMBERS, Types, types_of
+from afa.expression.types import types_of
 from afa.language.items import ZEROS, Item, items_of, of_one_type, replaced
 from afa.language.match_states import MatchState
 from afa.language.payload_classes import made
@@ -23,6 +23,7 @@ from afa.language.steps import StateGraph, StateStep
 from afa.language.terms import Ref
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema
+
 
 class RegisterField(NamedTuple):
     """A field of the register."""

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from afa.language.pattern import EMPTY_MATCH, PARTITION, Component, Either, Gap, Pattern, Repeat, Seq, components_of
-from afa.language.three_values import FALSE
 from afa.language.sase_grammar import RefusedError
+from afa.language.three_values import FALSE
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -120,7 +120,8 @@ class _RowPatternReader:
         low, high = _bounds(times[0].data, numbers)
         if high is not None and high < low:
             raise RefusedError(
-                f"expected a number of times that can be but got {low} to {high}; write {{n,m}} with n <= m", tokens[0].start_pos or 0
+                f"expected a number of times that can be but got {low} to {high}; write {{n,m}} with n <= m",
+                tokens[0].start_pos or 0,
             )
         if high == 0:
             return None

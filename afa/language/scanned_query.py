@@ -65,8 +65,8 @@ def _check(tree: Tree) -> None:
 
 def row_before(registers: Registers) -> tuple[str, ...] | None:
     """Return the fields of the row before (PREV) that a register holds; None: it holds more of the match."""
-    items = [slot.item for slot in registers.slots]
-    if any(item is None or item != Item("", "last", item.field) for item in items):
+    items, fields = [slot.item for slot in registers.slots], {field.name for field in registers.steps.reader.event.fields}
+    if any(item is None or item != Item("", "last", item.field) or item.field not in fields for item in items):
         return None
     return tuple(str(item.field) for item in items if item is not None)
 

@@ -68,9 +68,9 @@ class Scope(NamedTuple):
     tick: str | None
     defines: str | None  # the variable whose condition it is; None: MEASURES
     text: SqlText  # for the words, and the places, of what is refused
-    every: bool = False  # whether each row of a match shows the MEASURES
-    virtual: dict[str, Expr] = {}  # fields that are expressions over one row; a reader adds those that it needs
-    measures: Mapping[str, Expr] = {}  # those before it, which a measure may name
+    every: bool  # whether each row of a match shows the MEASURES
+    virtual: dict[str, Expr]  # fields that are expressions over one row; a reader adds those that it needs
+    measures: Mapping[str, Expr]  # those before it, which a measure may name
 
 
 class RowValue(NamedTuple):

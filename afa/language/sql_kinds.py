@@ -25,7 +25,9 @@ def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
         case FieldRead(_, name) | Ref(_, _, name):
             return fields.get(name)
         case Aggregate(_, function, field):
-            return int if function == "count" else float if function == "avg" else fields.get(field or "")  # of all others the field's
+            return (
+                int if function == "count" else float if function == "avg" else fields.get(field or "")
+            )  # of all others the field's
         case Classifier():
             return str
         case Compare() | In() | IsNone() | Not() | And() | Or() | Text():

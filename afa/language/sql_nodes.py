@@ -13,7 +13,9 @@ from typing import Any
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_text import SqlText
 
-FUNCTIONS = "functions: SUM AVG MIN MAX COUNT FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"
+FUNCTIONS = (
+    "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"
+)
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"
 READ = {
@@ -68,7 +70,8 @@ WANTED = {
     "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "from": "the name of a table in FROM", "column": "a column",
     "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
     "sorted": "columns in ORDER BY", "measure": "value AS name in MEASURES", "define": "v AS condition in DEFINE",
-    "offset": "an offset from 0 to 64", "value": "an expression over rows",
+    "offset": "an offset from 0 to 64",
+    "filter": "(WHERE condition) in FILTER", "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
 }  # fmt: skip
 ALONE = {
     "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",

@@ -16,6 +16,7 @@ import functools
 import logging
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from afa.errors import QueryError
@@ -351,7 +352,9 @@ class _SqlText:
         self._variables[name] = Variable(frozenset(names), False, 0, None)
         return name, names
 
-    def _scope(self, defines: str | None, every: bool = False, measures: Mapping[str, Expr] = {}) -> SqlExpressionReader:
+    def _scope(
+        self, defines: str | None, every: bool = False, measures: Mapping[str, Expr] = MappingProxyType({})
+    ) -> SqlExpressionReader:
         def named(written: str) -> str | None:
             found = self._names.get(written.lower())
             return found if found in self._variables else None

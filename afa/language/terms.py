@@ -45,7 +45,7 @@ class Ref(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Expr):
-    """A value over the events that a component has taken: "min", "max", "sum", "count" or "avg"; SQL's "any", "max_by", "min_by"."""
+    """A value over the events that a component has taken: "min", "max", "sum", "count", "avg"; SQL's "any", "max_by", "min_by"."""
 
     component: str
     function: str

@@ -139,14 +139,15 @@ def rows_of(name: str, picks: Picks) -> list[Row]:
     return [row for taken, row, _ in picks if taken in {"U": "ab", "": taken}.get(name, name)]
 
 
-def term(choose: Choices, name: str) -> Term:
-    """A value over the rows of a variable; of no name: over those of the match."""
+def term(choose: Choices, name: str, texts: bool = True) -> Term:
+    """A value over the rows of a variable; of no name: over those of the match; ``texts``: or the name of one."""
     field = f"{name}.v" if name else "v"
 
     def values(picks: Picks) -> list[int]:
         return [row.v for row in rows_of(name, picks) if row.v is not None]
 
     kind = choose.one(("last", "last", "first", "sum", "max", "min", "avg", "count", "last but one", *MORE_TERMS))
+    kind = "expression" if kind == "classifier" and not texts else kind
     if kind in MORE_TERMS:
         return more_terms(kind, name, choose.number(1, 2))
     if kind == "last but one":
@@ -229,7 +230,7 @@ def comparison(choose: Choices, used: list[str], name: str, before: int) -> tupl
     if kind < 43:
         return "v IS NULL", lambda picks: picks[-1][1].v is None
     number = choose.number(0, 3)
-    text, right = (str(number), lambda picks: number) if kind < 60 else term(choose, choose.one((name, *used, "")))
+    text, right = (str(number), lambda picks: number) if kind < 60 else term(choose, choose.one((name, *used, "")), False)
     if kind > 75 and before:
         back = choose.number(1, min(before, 2))
         text, right = f"PREV(v, {back})" if back > 1 else "PREV(v)", lambda picks: picks[-1 - back][1].v

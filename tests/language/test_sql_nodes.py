@@ -60,7 +60,10 @@ CORPUS = [
     """SELECT "MR".* FROM t MATCH_RECOGNIZE (ORDER BY at
         MEASURES FIRST(p, 0) AS x, LAST(a.p, 1) AS y, SUM(p) AS t, AVG(p) AS u, MIN(p) AS v, MAX(p) AS w, -a.p AS z, ABS(a.p) AS d,
         COALESCE(a.note, s, 'x') AS e, a.f / 2 AS g, MOD(a.p, 3) AS h, (a.p + 1) * 2 - 4 AS i, CAST(a.p AS DOUBLE) AS j,
-        CASE a.p WHEN 1 THEN TRUE ELSE FALSE END AS o, NULL AS r PATTERN (a b+)) mr""",
+        CASE a.p WHEN 1 THEN TRUE ELSE FALSE END AS o, NULL AS r,
+        ANY_VALUE(a.p) IGNORE NULLS AS av, ANY_VALUE(s) AS aw, MAX_BY(p, f) AS mb, MIN_BY(a.p + 1, a.f) AS mc,
+        COUNT_IF(p > 1) AS ci,
+        SUM(a.p) FILTER (WHERE a.f > 2) AS fs, COUNT(a.p) FILTER (WHERE a.f > 2) AS fc, FIRST(a.p, 2) AS f2 PATTERN (a b+)) mr""",
     """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.p AS x PATTERN (a b+)
         DEFINE b AS (p <> 1 OR p < 2) AND p <= 3 AND p > 4 AND p >= 5 AND NOT p = 6 AND p IS NULL AND s LIKE 'x%'
         AND p BETWEEN 1 AND 9 AND p IN (1, 2) AND at - a.at < INTERVAL 1 HOUR AND p > PREV(p, 1))""",
@@ -75,7 +78,11 @@ LEFT = {  # what may go without the query becoming another one
     ("MatchRecognize", "alias"): "so",
     ("Column", "table"): "so, but of rows of a variable",
     ("MatchRecognizeMeasure", "window_frame"): "of what is no aggregate: running and final are the same in one row",
-    ("First", "expression"): "0 alone is taken, which says nothing",
+    ("First", "expression"): "0 says nothing",
+    ("Count", "this"): "COUNT() is COUNT(*)",
+    ("CountIf", "zero_on_all_null"): "what it is of no rows",
+    ("IgnoreNulls", "this"): "taken with what it stands behind",
+    ("AnyValue", "this"): "so",
     ("Select", "order"): "taken with a note",
 }  # fmt: skip
 

@@ -121,7 +121,6 @@ def test_what_can_never_begin_is_kept_as_false() -> None:
 
 
 REFUSED = [
-    (sql(more="ALL ROWS PER MATCH WITH UNMATCHED ROWS"), "expected ONE ROW PER MATCH or ALL ROWS PER MATCH but got ALL"),
     (sql(measures="MATCH_NUMBER() AS n"), "but got 'MATCH_NUMBER()'; a late row would number"),
     (sql("b AS price > NEXT(price)"), "but got 'NEXT(price)'; what comes next is not known"),
     (sql("a AS price > PREV(price)"), "expected a to be preceded by 1 row of the match but got 'PREV(price)'"),
@@ -129,10 +128,7 @@ REFUSED = [
     (sql("b AS price > PREV()"), "expected PREV(x) or PREV(x, k) but got 'PREV()'"),
     (sql(pattern=""), "expected SQL but got what can't be read"),
     (sql(pattern="^ a"), "expected variables but got ^; where a partition begins"),
-    (sql(pattern="a ()"), "expected rows but got ()"),
-    (sql(pattern="a*"), "expected a pattern of at least one row"),
     (sql(pattern="a{3,2}"), "expected a number of times that can be but got 3 to 2"),
-    (sql(pattern="a{0}"), "expected a number of times that can be but got 0 to 0"),
     (sql(pattern="PERMUTE(a, b, c, d, e)"), "expected at most 4 items in PERMUTE but got 5"),
     (sql(pattern="a | | b"), "expected a row pattern but got '|'"),
     (sql("c AS price > 1"), "expected a variable of the pattern in DEFINE but got 'c'; they are: a, b"),
@@ -142,12 +138,10 @@ REFUSED = [
     (sql("a AS c.price > 1"), "expected a variable of the pattern but got 'c'"),
     (sql("a AS price / 2 > 1 and volume / 2 > 1"), "expected a division of floats but got one of ints"),
     (sql("a AS volume % volume > 1"), "expected a modulus that is a whole number above 0"),
-    (sql("a AS SUM(type) > 1"), "expected a field of numbers in SUM"),
-    (sql("a AS SUM(price + 1) > 1"), "expected a column in SUM"),
+    (sql("a AS SUM(type) > 1"), "expected numbers in SUM"),
     (sql("a AS COUNT(DISTINCT price) > 1"), "DISTINCT needs all of them kept"),
     (sql("a AS type LIKE 'a%b'"), "behind LIKE but got 'a%b'"),
     (sql("a AS type IN (price, 1)"), "expected constants behind IN"),
-    (sql("b AS FIRST(a.price, 2) > 1"), "expected FIRST(x) but got"),
     (sql("b AS LAST(a.price, 65) > 1"), "expected an offset from 0 to 64"),
     (sql("b AS at - a.at < INTERVAL '1' HOUR"), "expected tick=, what one int of LE counts"),
     (sql(rest="WITHIN INTERVAL '2' MOONS"), "expected a unit of time but got 'MOONS'"),

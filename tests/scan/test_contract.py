@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import afa
-from afa import FOREVER, AfaError, Change, Punctuation, insert, retract
+from afa import FOREVER, Change, Punctuation, insert, retract
 
 
 class Row(NamedTuple):
@@ -123,12 +123,6 @@ def test_what_is_shown_whatever_comes_first(name: str, engine: str) -> None:
                     assert (shown in held) is (told.diff < 0), (order, told)  # type: ignore[union-attr]
                     held ^= {shown}
             assert held == wanted, order
-
-
-@pytest.mark.parametrize("pattern", ["A*", "A?", "A* | B", "(A? B?)", "(A??)+", "A{0,3}"])
-def test_a_pattern_that_may_be_empty_is_refused(pattern: str) -> None:
-    with pytest.raises(AfaError, match="expected"):
-        Case(pattern, "", ()).query()
 
 
 @pytest.mark.parametrize(("condition", "shown"), [("LAST(a, 1) = 0", [(0, 2)]), ("LAST(a, 1) IS NULL", [(0, 1), (1, 1)])])
