@@ -167,7 +167,7 @@ REFUSED = {
     "a clause in a function": (sql("b AS IFF(p > 1, FROM t, flag)"), "got "),
     "iff": (sql("b AS IFF(p > 1, flag, flag)"), "got 'IFF(p > 1, flag, flag)'; functions"),
     "lag": (sql("b AS LAG(p) > 1"), "got 'LAG(p)'; write PREV(x) or PREV(x, k)"),
-    "nulls": (sql(measures="LAST(p) IGNORE NULLS AS x"), "expected ANY_VALUE(x) before IGNORE NULLS but got 'LAST(p)'"),
+    "nulls": (sql(measures="LAST(p) IGNORE NULLS AS x"), "ANY_VALUE(x) before IGNORE NULLS but got 'LAST(p)'"),
     "the list": (sql("b AS UPPER(s) = 'A'"), "MIN_BY FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"),
     "no AS": (sql("b p > 1"), "got what can't be read at 'p'; a condition is v AS .., of comparisons, AND, OR, NOT"),
     "never ends": (sql("b AS s = 'x"), "SQL but got a text, a name or a comment that does not end"),
