@@ -57,7 +57,7 @@ def _of_query(query: Any, columns: Collection[str]) -> Iterator[tuple[str, str]]
             f"WITHIN {tree.window}",
             f"WITHIN {tree.window} seconds (INTERVAL '{tree.window}' SECOND, within(seconds={tree.window}))",
         )
-    for node, name in _nodes((tree.pattern, tree.before, tree.after, tree.returns), "e"):
+    for node, name in _nodes((tree.pattern, tree.before, tree.after, tree.returns or ()), "e"):
         parts = (node.left, node.right) if isinstance(node, Compare) else (node.x, *node.items) if isinstance(node, In) else ()
         if parts and _kind(parts, times) is None:
             yield _written(node, name), "span('30 seconds') (INTERVAL '30' SECOND, afa.span(..)) for 30"

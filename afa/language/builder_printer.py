@@ -152,7 +152,7 @@ class _BuilderPrinter:
 
     def returns(self) -> str:
         """Return the values of RETURN: by their usual names, or by those that are given."""
-        values = self.tree.returns
+        values = self.tree.returns or ()
         texts = [text_of_expr(self.term(expr)) for _, expr in values]
         if tuple(named((None, expr) for _, expr in values)) == values:
             return f"lambda m: ({', '.join(texts)},)"

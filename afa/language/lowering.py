@@ -61,7 +61,7 @@ class Lowered:
         known = {name: frozenset(members) for name, members in groups.items()}
         most = taken_at_most(self.positions, known)
         self.reader = ItemReader(self.event, known, most, Presence(self.positions.components, most), tree.virtual)
-        self.returns = (tree.returns or self._default_returns()) if shows else ()
+        self.returns = (tree.returns or self._default_returns()) if shows and tree.returns is not None else ()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]

@@ -99,7 +99,8 @@ class Tree:
     # Absent before the first event (within the window that ends with the match), and after the last one (until the window's end).
     before: tuple[Component, ...] = ()
     after: tuple[Component, ...] = ()
-    returns: tuple[tuple[str, Expr], ...] = ()  # names and values of what a match shows
+    # Names and values of what a match shows; empty: the fields of each component that takes exactly one event; None: nothing.
+    returns: tuple[tuple[str, Expr], ...] | None = ()
     payload: str = field(default="Match", compare=False)  # the name of the class of what is shown
     # Names for several components: a term that names one reads the events of all of them.
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -29,9 +29,10 @@ from afa.schema import Schema
 
 def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
     """Returns the measures of the rows of a query's matches, lowered, and what these show."""
-    for _, value in tree.returns:
+    returned = tree.returns or ()
+    for _, value in returned:
         lowered.reader.read(value)  # refuses names that are none
-    values = {label: changed(value, _divided) for label, value in tree.returns}
+    values = {label: changed(value, _divided) for label, value in returned}
     final = {label: value for label, value in values.items() if any(isinstance(node, Final) for node in walk(value))}
     terms = list(dict.fromkeys(node for value in values.values() for node in walk(value) if isinstance(node, TERMS)))
     kinds = lowered.reader.types
@@ -61,7 +62,7 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
     items = tuple(made_last.get(slot.name, FieldRead("r", slot.name)) for slot in slots)
     finish = take_arc("row", "row", "True", text_of_expr(Make(items), measures.registers.schema), "") if final else None
     times = tuple(
-        label for label, value in tree.returns if is_time(value.x if isinstance(value, Final) else value, lowered.event.instant)
+        label for label, value in returned if is_time(value.x if isinstance(value, Final) else value, lowered.event.instant)
     )
     shown = made(tree.payload, tuple((s.name, s.type, s.optional) for s in slots[: len(values)]), times)
     hidden = [i for i, component in enumerate(_components(tree.pattern)) if component in (tree.rows or ())]

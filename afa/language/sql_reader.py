@@ -143,7 +143,7 @@ class _SqlText:
             key,
             order,
             self._window,
-            returns=returns,
+            returns=returns or None,
             payload="Row" if every else "Match",
             subsets=subsets,
             time=self._time,
