@@ -14,6 +14,7 @@ choose        Choose: which of overlapping matches are shown; chain: the chosen 
 last_before   LastBefore: how long ago something was, as a field of the event
 last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator
+row_filter    RowFilter: WHERE at the input of an operator
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 

@@ -49,7 +49,7 @@ class Before(Front):
     [3, 1]
     """
 
-    stages = ("Cleanse", "Consolidate")
+    stages: ClassVar[tuple[str, ...]] = ("Cleanse", "Consolidate")
 
     def __init__(self, stage: Any, operator: Any) -> None:
         self._stand(operator)

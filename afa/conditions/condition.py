@@ -69,9 +69,13 @@ class Condition:
         `afa.conditions.implied`.
         """
         try:
-            return bool(self._function(payload, None))
+            return self.asked(payload)
         except Exception:  # whatever Python's operators raise
             return False
+
+    def asked(self, payload: Any) -> bool:
+        """Return whether an event satisfies the condition. Raises what the condition raises."""
+        return bool(self._function(payload, None))
 
     def __eq__(self, other: object) -> bool:
         if self is other:

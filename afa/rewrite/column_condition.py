@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from afa.conditions.condition import NO_REGISTER, Condition
@@ -13,8 +14,9 @@ from afa.state.states import Column
 class ColumnCondition:
     """A condition of which it is known whether columns answer it."""
 
-    def __init__(self, condition: Condition) -> None:
-        self._condition = condition
+    def __init__(self, condition: Condition, holds: Callable[[Any], bool] | None = None) -> None:
+        """``holds`` asks one event in place of `Condition.holds`."""
+        self._condition, self._holds = condition, holds or condition.holds
         self._vector = vector_of(condition.expr, condition.event_schema, NO_REGISTER)
 
     def truths(self, fields: dict[str, Column], n: int) -> Any:
@@ -32,6 +34,6 @@ class ColumnCondition:
             holds = known.get(items)
             if holds is None:
                 record = dict(zip(kinds, items))
-                holds = known[items] = condition.holds(cls(*[record.get(name) for name in cls._fields]))  # type: ignore[attr-defined]
+                holds = known[items] = self._holds(cls(*[record.get(name) for name in cls._fields]))  # type: ignore[attr-defined]
             found.append(holds)
         return found

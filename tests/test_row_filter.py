@@ -1,0 +1,105 @@
+"""WHERE in front of an operator: it gives what an operator gives to which those events alone come of which the condition holds."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import afa
+from afa import AfaError, Change, Punctuation, SnapshotError, insert, retract
+from speculation.layers import Layer, restore
+from speculation.row_filter import FilteredInput, RowFilter
+
+
+class Tick(NamedTuple):
+    k: str
+    x: int
+    z: int | None
+
+
+RISES = afa.sql(
+    "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES a.x AS low, LAST(b.x) AS top PATTERN (a b+) WITHIN 9 "
+    "DEFINE b AS x > PREV(x))",
+    event=Tick,
+)
+WHERE = "z is None or z > 1"
+
+
+def holds(change: Any) -> bool:
+    return not isinstance(change, Change) or change.payload.z is None or change.payload.z > 1
+
+
+def stream(random: Random) -> list[Any]:
+    """Changes and promises, late ones among them; no two rows of a key share an instant."""
+    found, force, promised = list[Any](), list[Any](), 0
+    for _ in range(40):
+        taken = {(change.payload.k, change.le) for change in force}
+        free = [(k, le) for k in "ab" for le in range(promised, promised + 12) if (k, le) not in taken]
+        late = [change for change in force if change.le >= promised]
+        if late and random.random() < 0.3:
+            change = random.choice(late)
+            force.remove(change)
+            found.append(retract(change.payload, change.le))
+        elif random.random() < 0.1:
+            promised += random.randrange(4)
+            found.append(Punctuation(promised))
+        else:
+            k, le = random.choice(free)
+            change = insert(Tick(k, random.randrange(9), random.choice((None, 0, 1, 2, 3))), le)
+            force.append(change)
+            found.append(change)
+    return found
+
+
+def filtered(engine: str) -> FilteredInput:
+    return FilteredInput(RowFilter(Tick, WHERE), RISES.operator(engine=engine))  # type: ignore[arg-type]
+
+
+def again(blob: bytes, where: str = WHERE, engine: str = "auto") -> Any:
+    layers = [Layer("RowFilter", FilteredInput, lambda _: RowFilter(Tick, where))]
+    return restore(blob, lambda part: RISES.restore(part, engine=engine), layers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_left_out_never_came(seed: int, engine: str) -> None:
+    random = Random(seed)
+    op, plain, left_out = filtered(engine), RISES.operator(engine=engine), 0  # type: ignore[arg-type]
+    for item in stream(random):
+        left_out += not holds(item)
+        assert op.push(item) == (plain.push(item) if holds(item) else [])
+        if random.random() < 0.1:
+            op = again(op.snapshot(), engine=engine)
+    assert op.stage.left_out == left_out > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_go_as_columns(seed: int, engine: str) -> None:
+    random = Random(seed)
+    rows = [(random.choice("ab"), random.randrange(9), random.choice((None, 0, 2, 3)), le) for le in range(200)]
+    k, x, z, le = zip(*rows)
+    op, plain = filtered(engine), RISES.operator(engine=engine)  # type: ignore[arg-type]
+    found = op.push_many({"k": list(k), "x": np.array(x), "z": list(z), "le": np.array(le)})
+    kept = [insert(Tick(*row), at) for *row, at in rows]
+    wanted = plain.push_many([change for change in kept if holds(change)])
+    shown = list(zip(found["k"], found["low"], found["top"], found["le"]))  # type: ignore[call-overload]
+    assert shown == [(change.key, *change.payload, change.le) for change in wanted]  # type: ignore[union-attr, misc]
+
+
+def test_a_condition_that_raises_fails_the_call(engine: str) -> None:
+    op = FilteredInput(RowFilter(Tick, "10 % x == 0"), RISES.operator(engine=engine))  # type: ignore[arg-type]
+    op.push(insert(Tick("a", 5, 0), 1))
+    before = op.snapshot()
+    with pytest.raises(ZeroDivisionError):
+        op.push_many([insert(Tick("a", 2, 0), 2), insert(Tick("a", 0, 0), 3)])
+    assert op.snapshot() == before
+
+
+def test_another_where_is_refused() -> None:
+    blob = filtered("auto").snapshot()
+    with pytest.raises(SnapshotError, match=r"WHERE e.z is None but got one of 'e.z is None or e.z > 1'"):
+        again(blob, "z is None")
+    with pytest.raises(AfaError, match="no field of Tick"):
+        RowFilter(Tick, "y > 1")
