@@ -401,7 +401,7 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
 
 
 @old_names("order")
-def sql(text: str, *, event: Any, tick: str | None = None, order_by: str | None = None) -> Query:
+def sql(text: str, *, event: Any, dialect: str | None = None, tick: str | None = None, order_by: str | None = None) -> Query:
     """Make a query of SQL's MATCH_RECOGNIZE.
 
     Parameters
@@ -410,6 +410,8 @@ def sql(text: str, *, event: Any, tick: str | None = None, order_by: str | None 
         ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, a second one orders events of one instant.
     event : NamedTuple class, table or pyarrow.Schema
         As of `query`.
+    dialect : str, optional
+        The dialect that the text is in: "trino", "oracle", "snowflake", "flink", "duckdb" .. None: what they have in common.
     tick : str, optional
         What one tick of LE is ("us", "ms", "s" ..), for a WITHIN. None: the unit of the table's timestamps.
     order_by : str, optional
@@ -424,7 +426,7 @@ def sql(text: str, *, event: Any, tick: str | None = None, order_by: str | None 
 
     cls, unit = _event(event)
     tick = tick or unit
-    return Query(replace(read(_text(text), cls, tick=tick, order=order_by), tick=tick))
+    return Query(replace(read(_text(text), cls, dialect=dialect, tick=tick, order=order_by), tick=tick))
 
 
 def _text(text: Any) -> str:

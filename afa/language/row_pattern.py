@@ -49,7 +49,7 @@ BEGIN: "^"
 END: "$"
 EMPTY: /\(\s*\)/
 PERMUTE.2: /permute(?=\s*\()/i
-NAME: /[^\W\d]\w*|"[^"]*"/
+NAME: /[^\W\d]\w*|"[^"]*"|`[^`]*`/
 NUMBER: /\d{1,9}/
 %ignore /\s+/
 """

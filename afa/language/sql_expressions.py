@@ -33,7 +33,7 @@ from afa.expression.nodes import (
 from afa.expression.text import text_of_expr
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_kinds import CALLED, NULL, Kind, alike, is_number, kind_of
-from afa.language.sql_nodes import FUNCTIONS, ROWS, running
+from afa.language.sql_nodes import FUNCTIONS, ROWS
 from afa.language.sql_text import SqlText
 from afa.language.terms import NAMED, Aggregate, Classifier, Final, Ref
 from punctuation.durations import ticks
@@ -71,6 +71,7 @@ class Scope(NamedTuple):
     every: bool  # whether each row of a match shows the MEASURES
     virtual: dict[str, Expr]  # fields that are expressions over one row; a reader adds those that it needs
     measures: Mapping[str, Expr]  # those before it, which a measure may name
+    dialect: str | None  # the dialect that the statement is said to be in
 
 
 class RowValue(NamedTuple):
@@ -356,8 +357,8 @@ class SqlExpressionReader:
         name = str(node.this).upper()
         if name == "PREV" and self._scope.defines is not None:
             return self._previous(node)
-        if (plain := running(node)) is not None:
-            return self._finally(node, plain)
+        if name == "FINAL" and len(node.expressions) == 1:
+            return self._finally(node, node.expressions[0])
         if name == "CLASSIFIER" and len(node.expressions) <= 1:
             return self._classifier(node)
         why = {
@@ -390,6 +391,9 @@ class SqlExpressionReader:
         if self._scope.defines is not None:
             raise self._refused(node, f"expected what is known when a row comes in DEFINE but got {self._said(node)}")
         found = self.value(plain)
+        if self._scope.every and not isinstance(found, Ref | Aggregate | Const):
+            said = self._scope.text.quoted(node)
+            raise self._refused(node, f"expected FINAL before FIRST, LAST or an aggregate but got {said}")
         return Final(found) if self._scope.every and not isinstance(found, Const) else found
 
     def _previous(self, node: Any) -> Expr:

@@ -19,24 +19,19 @@ FUNCTIONS = (
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"
 READ = {
-    "statement": {"Select": "expressions:list from_:from match:clauses order:output"},
+    "statement": {"Select": "expressions:list from_:from order:output"},
     "list": {"Star": "", "Column": "this:starred table:name", "Alias": "this:listed alias:name"},
     "listed": {"Column": "this:name table:name"},
     "starred": {"Identifier": "this quoted", "Star": ""},
     "name": {"Identifier": "this quoted"},
-    "from": {"From": "this:from", "Table": "this:name db:name catalog:name alias:alias"},
+    "from": {"From": "this:from", "Table": "this:name alias:alias"},
+    "relation": {"Table": "this:name db:name catalog:name alias:alias"},
     "alias": {"TableAlias": "this:name"},
-    "clauses": {
-        "MatchRecognize": "partition_by:column order:order measures:measures rows:word pattern:word define:define alias:alias"
-    },
     "word": {"Var": "this"},
     "column": {"Column": "this:name table:name"},
-    "order": {"Order": "expressions:order", "Ordered": "this:column"},
+    "order": {"Ordered": "this:column"},
     "output": {"Order": "expressions:output", "Ordered": "this:sorted desc nulls_first"},
     "sorted": {"Column": "this:name table:name", "Literal": "this"},
-    "measures": {"MatchRecognizeMeasure": "this:measure window_frame"},
-    "measure": {"Alias": "this:value alias:name"},
-    "define": {"Alias": "this:value alias:name"},
     "filter": {"Where": "this:value"},
     "any": {"AnyValue": "this:value"},
     "branch": {"If": "this:value true:value"},
@@ -67,11 +62,11 @@ READ = {
     },
 }  # fmt: skip
 WANTED = {
-    "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "from": "the name of a table in FROM", "column": "a column",
+    "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "column": "a column",
+    **dict.fromkeys(("from", "relation"), "the name of a table in FROM"),
     "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
-    "sorted": "columns in ORDER BY", "measure": "value AS name in MEASURES", "define": "v AS condition in DEFINE",
-    "offset": "an offset from 0 to 64",
-    "filter": "(WHERE condition) in FILTER", "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
+    "sorted": "columns in ORDER BY", "offset": "an offset from 0 to 64", "filter": "(WHERE condition) in FILTER",
+    "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
 }  # fmt: skip
 ALONE = {
     "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",
@@ -80,13 +75,14 @@ ALONE = {
 }  # fmt: skip
 CALLED = {
     "joins": "JOIN", "group": "GROUP BY", "except_": "EXCLUDE", "sample": "TABLESAMPLE", "when": "AT", "pivots": "PIVOT",
-    "cluster": "CLUSTER BY", "sort": "SORT BY", "distribute": "DISTRIBUTE BY",
+    "cluster": "CLUSTER BY", "sort": "SORT BY", "distribute": "DISTRIBUTE BY", "TableFromRows": "TABLE (..)",
 }  # fmt: skip
 BEFORE = "filter rows before they come, or matches when they leave"
 SUMMED = "add a field to the event for it"
 HINTS = {
-    "Select": BEFORE, "Star": "name the columns of MEASURES", "from": BEFORE, "Table": BEFORE, "value": FUNCTIONS, "column": SUMMED,
-    "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
+    "Select": BEFORE, "Star": "name the columns of MEASURES", "relation": BEFORE, "Table": BEFORE, "value": FUNCTIONS,
+    "from": "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers",
+    "column": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
     "Between": "write the smaller bound first", "Lead": "what comes next is not known when a row comes",
     "TableAlias": "its columns have the names of the event's fields, or of MEASURES",
 }  # fmt: skip
@@ -112,25 +108,8 @@ def check(node: Any, text: SqlText, place: str = "statement") -> None:
         waiting += reversed(list(_below(each, at, text)))
 
 
-def running(node: Any) -> Any:
-    """Return ``LAST(..)`` for ``FINAL LAST(..)``, which `SqlText` has made one name; None: the node is something else."""
-    from sqlglot import exp
-
-    if type(node).__name__ != "Anonymous":
-        return None
-    final, _, name = str(node.this).title().partition("_")
-    if final != "Final" or name not in ROWS:
-        return None
-    this, *more = node.expressions or [None]
-    rest: dict[str, Any] = {"expression": more[0]} if name in ("First", "Last") and len(more) == 1 else {"expressions": more}
-    found = getattr(exp, name)(this=this, **rest)
-    found.meta.update(node.meta)
-    return found
-
-
 def _below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
     """Yields the nodes directly below one, each with its place."""
-    node = running(node) or node
     kind = type(node).__name__
     known = read_of(place).get(kind)
     if known is None:
@@ -152,9 +131,7 @@ def _unread(node: Any, place: str, text: SqlText) -> RefusedError:
     from sqlglot import exp
 
     wanted = WANTED.get(place, f"a {place}")
-    hint = HINTS.get(type(node).__name__ if place != "from" else "", HINTS.get(place, ""))
-    if node.find(exp.MatchRecognize) and place == "from":
-        hint = "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers"
+    hint = HINTS.get(type(node).__name__ if place not in ("from", "relation") else "", HINTS.get(place, ""))
     if isinstance(node.parent, exp.AggFunc) and place == "column":
         wanted = f"a column in {type(node.parent).__name__.upper()}"
     return RefusedError(f"expected {wanted} but got {text.quoted(node)!r}{'; ' * bool(hint)}{hint}", text.place(node))

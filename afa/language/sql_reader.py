@@ -1,4 +1,4 @@
-"""SQL's MATCH_RECOGNIZE -> tree. sqlglot reads the clauses, `row_pattern` the PATTERN; AFTER MATCH, WITHIN, SUBSET are cut out.
+"""SQL's MATCH_RECOGNIZE -> tree. `sql_statement` takes the statement apart, `row_pattern` reads the PATTERN.
 
     SELECT * FROM ticks MATCH_RECOGNIZE (
       PARTITION BY symbol ORDER BY at
@@ -13,14 +13,14 @@ Untrusted text: its length is bounded, nothing in it is evaluated. Source: ISO/I
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Expr, conjuncts_of
+from afa.expression.nodes import Expr, Ticks, conjuncts_of
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, rebuilt
 from afa.language.row_pattern import read_pattern
@@ -28,23 +28,14 @@ from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
 from afa.language.sql_nodes import check
-from afa.language.sql_text import DIALECT, SqlText
+from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
+from afa.language.sql_text import DIALECTS
 from afa.language.terms import OF_ROW, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
 
 LOGGER = logging.getLogger("afa.language")
-SKIPS = re.compile(
-    r"AFTER\s+MATCH\s+SKIP\s+(?:(PAST\s+LAST\s+ROW)|TO\s+(?:(NEXT\s+ROW)|(?:(FIRST|LAST)\s+)?(\w+|\"[^\"]*\")))$", re.IGNORECASE
-)
-SKIP = re.compile(r"\bAFTER\s+MATCH\b(?:(?!\bPATTERN\b).)*(?=\bPATTERN\b)", re.IGNORECASE | re.DOTALL)
-WITHIN = re.compile(r"\bWITHIN\s+(INTERVAL\s*'([^']*)'(?:\s*([A-Za-z]+))?|(\d+))(?=\s*(?:\)|SUBSET\b|DEFINE\b))", re.IGNORECASE)
-NAME = r'(?:\w+|"[^"]*")'
-SUBSET = re.compile(
-    rf"\bSUBSET\b((?:\s*{NAME}\s*=\s*\([^()]*\)(?:\s*,)?)+)(?=\s*(?:WITHIN\b|DEFINE\b|\)))", re.IGNORECASE
-)  # as all of these: no blanks that two parts of it could both take
-PATTERN = re.compile(r"\bPATTERN\s*\(", re.IGNORECASE)
 ROWS_SHOWN = {
     "ONE ROW PER MATCH": (EMPTY_MATCH,),
     "ALL ROWS PER MATCH": (EMPTY_MATCH,),
@@ -57,22 +48,10 @@ SORTED = (
     "ORDER BY behind MATCH_RECOGNIZE is not applied: matches leave in the order of the times at which they are complete; sort what "
     "comes out"
 )
-CLAUSES = (
-    "the clauses come in this order, each once: PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, "
-    "PATTERN, WITHIN, SUBSET, DEFINE"
-)
-WAYS = {
-    r"XOR$": "write (x OR y) AND NOT (x AND y) for x XOR y",
-    r"`\w*$": 'put names in double quotes, "name", not in backticks',
-    r"RUNNING\s+\w+$|FINAL\s+\w+$": "RUNNING and FINAL stand before FIRST, LAST, SUM, AVG, MIN, MAX and COUNT",
-    r"\bMATCH_RECOGNIZE\b.*\bMATCH_RECOGNIZE$": "write one MATCH_RECOGNIZE",
-    r"\bDEFINE\b.*$": "a condition is v AS .., of comparisons, AND, OR, NOT",
-    r"MEASURES\b.*\b(PATTERN\s*\(|(ONE|ALL)\s+ROWS?|DEFINE)$": "give each value of MEASURES a name, AS name",
-}
-"""Where the text before what can't be read, and that word, end so: the way out."""
+ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES", "ALL ROWS PER MATCH OMIT EMPTY MATCHES")
 
 
-def read(text: str, event: type, *, tick: str | None = None, order: str | None = None) -> Tree:
+def read(text: str, event: type, *, dialect: str | None = None, tick: str | None = None, order: str | None = None) -> Tree:
     """Read a query in SQL; `afa.language.query.sql` says what each of these means.
 
     Names are compared without case, if they are not quoted; ``tick`` is needed where the text has an INTERVAL. A QueryError has
@@ -88,27 +67,32 @@ def read(text: str, event: type, *, tick: str | None = None, order: str | None =
     """
     if not isinstance(text, str):
         raise QueryError(f"expected a query as text (str) but got {text!r}")
+    if dialect is not None and dialect not in DIALECTS:
+        raise QueryError(f"expected dialect= as one of {', '.join(sorted(DIALECTS))} but got dialect={dialect!r}")
     try:
-        return _SqlText(text, Schema.of(event, "event"), tick, order).tree()
+        return _SqlText(statement_of(text, dialect), Schema.of(event, "event"), dialect, tick, order).tree()
     except RefusedError as refused:
         raise query_error(text, refused) from None
     except RecursionError:
-        deep = RefusedError("expected less nesting; split the condition over several variables", 0)
+        deep = RefusedError("expected less nesting; split the condition over several variables", deepest(text))
         raise query_error(text, deep) from None
+
+
+def deepest(text: str) -> int:
+    """Return where the most parentheses are open."""
+    opened = list(itertools.accumulate({"(": 1, ")": -1}.get(sign, 0) for sign in text))
+    return opened.index(max(opened))
 
 
 class _SqlText:
     """One query."""
 
-    def __init__(self, text: str, schema: Schema, tick: str | None, order: str | None) -> None:
+    def __init__(self, statement: Statement, schema: Schema, dialect: str | None, tick: str | None, order: str | None) -> None:
+        self._statement, self._dialect = statement, dialect
         self._schema, self._tick, self._order = schema, tick, order
-        self._text = SqlText(text)
+        self._text = statement.text
         self._kinds = {field.name: field.type for field in schema.fields}
         self._required = frozenset(field.name for field in schema.fields if not field.optional)
-        self._window: int | None = None
-        self._bare = True
-        self._subsets: list[tuple[str, int, list[tuple[str, int]]]] = []
-        self._skipping = ("AFTER MATCH SKIP PAST LAST ROW", 0)
         self._tables: set[str] = set()
         self._le = ""
         self._time: str | None = None
@@ -123,17 +107,17 @@ class _SqlText:
 
     def tree(self) -> Tree:
         """Return the tree."""
-        self._cut_out()
-        select, clauses = self._parsed()
-        key = tuple(self._of_table(each) for each in clauses.args.get("partition_by") or ())
-        order = self._order_column = self._ordered(clauses.args.get("order"))
-        every = self._every_row(clauses.args.get("rows"))
+        select, match = self._parsed()
+        key = tuple(self._of_table(each) for each in match.partition)
+        order = self._order_column = self._ordered(match)
+        every = self._every_row(match.rows)
         hidden: list[int] = []
-        pattern = self._pattern(clauses.args.get("pattern"), hidden)
-        pattern = self._with_no_row(pattern, bool(hidden), self._know(pattern))
-        subsets = tuple(self._subset(*each) for each in self._subsets)
-        pattern = self._defined(pattern, clauses.args.get("define") or ())
-        measures = self._measures(clauses.args.get("measures") or (), every)
+        pattern = self._pattern(match, hidden)
+        pattern = self._with_no_row(pattern, bool(hidden), self._know(pattern), match)
+        window = self._within(match.within)
+        subsets = tuple(self._subset(*each) for each in match.subsets)
+        pattern = self._defined(pattern, match.defines)
+        measures = self._measures(match.measures, every)
         returns = self._returns(select, measures, key, every)
         notes = self._noted(select.args.get("order"), {*dict(returns), *measures, *key, "le", self._le})
         return Tree(
@@ -142,113 +126,69 @@ class _SqlText:
             None,
             key,
             order,
-            self._window,
+            window,
             returns=returns or None,
             payload="Row" if every else "Match",
             subsets=subsets,
             time=self._time,
-            skip=self._skip(),
+            skip=self._skip(match.skip),
             rows=tuple(hidden) if every else None,
-            bare=self._bare,
+            bare=type(match.within).__name__ != "Interval",
             ties=False,
             ordered=self._le,
             notes=notes,
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
         )
 
-    def _every_row(self, clause: Any) -> bool:
+    def _every_row(self, clause: Word | None) -> bool:
         """Return whether each row of a match is shown."""
-        rows = " ".join(str(clause.this).upper().split()) if clause is not None else "ONE ROW PER MATCH"
+        rows = " ".join(clause.said.upper().split()) if clause is not None else "ONE ROW PER MATCH"
         if rows not in ROWS_SHOWN:
-            raise RefusedError(f"expected {', '.join(ROWS_SHOWN)} but got {rows}", self._text.found(rows[:3]))
+            raise RefusedError(f"expected {', '.join(ROWS_SHOWN)} but got {rows}", clause.place if clause else 0)
         self._no_row = ROWS_SHOWN[rows]
         return rows.startswith("ALL")
 
     # -- the frame -------------------------------------------------------------------------------------------------------------
 
-    def _cut_out(self) -> None:
-        """Read AFTER MATCH, WITHIN and SUBSET, which sqlglot does not know, or not all of, and put blanks in their place."""
-        for clause, read_it in ((SKIP, self._skip_said), (WITHIN, self._within), (SUBSET, self._subsets_said)):
-            found = clause.search(self._text.bare)
-            if found:
-                read_it(found)
-                self._text.blank(*found.span())
-        left = re.search(r"\bWITHIN\s+(INTERVAL\b|\d)(?:(?!SUBSET\b|DEFINE\b)[^),])*", self._text.bare, re.IGNORECASE)
-        if left:
-            said = " ".join(self._text.text[left.start() : left.end()].split())
-            raise RefusedError(f"expected WITHIN INTERVAL 'n' UNIT or WITHIN n but got {said!r}", left.start())
-
-    def _skip_said(self, found: re.Match[str]) -> None:
-        self._skipping = (" ".join(self._text.cut[found.start() : found.end()].split()), found.start())
-
-    def _subsets_said(self, found: re.Match[str]) -> None:
-        for each in re.finditer(rf"({NAME})\s*=\s*\(([^()]*)\)", self._text.cut[found.start(1) : found.end(1)]):
-            base = found.start(1)
-            members = [(m[0], base + each.start(2) + m.start()) for m in re.finditer(NAME, each[2])]
-            self._subsets.append((each[1], base + each.start(1), members))
-
-    def _within(self, found: re.Match[str]) -> None:
-        said = WITHIN.match(self._text.cut, found.start()) or found
-        self._window, self._bare = self._duration(said), bool(said[4])
-
-    def _duration(self, within: re.Match[str]) -> int:
-        try:
-            if within[4]:
-                return ticks([(within[4], None)], self._tick, QueryError)
-            parts = within[2].split()
-            if within[3]:
-                parts.append(within[3])
-            if len(parts) != 2:
-                raise QueryError(f"expected INTERVAL 'n' UNIT but got {within[1]}")
-            return ticks([(parts[0], parts[1])], self._tick, QueryError)
-        except QueryError as error:
-            raise RefusedError(str(error), within.start(1)) from None
-
-    def _parsed(self) -> tuple[Any, Any]:
-        import sqlglot
+    def _parsed(self) -> tuple[Any, RowPatternMatch]:
+        """Return the SELECT, and its MATCH_RECOGNIZE."""
         from sqlglot import exp
-        from sqlglot.errors import SqlglotError
 
-        try:
-            trees = [each for each in sqlglot.parse(self._text.cut, dialect=DIALECT) if each is not None]
-        except (SqlglotError, ValueError) as error:  # of an empty PATTERN it makes a ValueError
-            raise self._unread((getattr(error, "errors", None) or [{}])[0]) from None
-        if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        select, matches = self._statement.tree, list(self._statement.matches.values())
+        if not isinstance(select, exp.Select):
             raise RefusedError("expected one SELECT .. FROM .. MATCH_RECOGNIZE (..) but got another statement", 0)
-        if not trees[0].find(exp.MatchRecognize):
-            raise RefusedError("expected one MATCH_RECOGNIZE but got none; write SELECT * FROM name MATCH_RECOGNIZE (..)", 0)
-        if not trees[0].args.get("from_"):
-            raise RefusedError("expected the name of a table in FROM but got none", 0)
-        check(trees[0], self._text)
-        table, clauses = trees[0].args["from_"].this, trees[0].args["match"]
+        if not matches:
+            raise RefusedError(f"expected one MATCH_RECOGNIZE but got none; {FORM}", 0)
+        if len(matches) > 1:
+            raise RefusedError(
+                f"expected one MATCH_RECOGNIZE but got {len(matches)}; write one, and another query over what it answers",
+                max(match.place for match in matches),
+            )
+        check(select, self._text)
+        for node, place in matches[0].nodes():
+            check(node, self._text, place)
+        table = matches[0].relation
         self._tables = {table.name.lower(), table.alias_or_name.lower()}
-        return trees[0], clauses
+        return select, matches[0]
 
-    def _unread(self, told: dict[str, Any]) -> RefusedError:
-        """Return the error for what sqlglot can't read, with the way out that is known."""
-        word, place = str(told.get("highlight") or ""), self._at(told)
-        before = self._text.bare[: place + len(word)]
-        way = next((way for form, way in WAYS.items() if re.search(form, before, re.IGNORECASE | re.DOTALL)), CLAUSES)
-        variables = set(re.findall(r"\w+", self._text.within(PATTERN).lower()))
-        near = [self._text.text[begin:end] for begin, end, kind in self._text.words if end <= place + len(word) and kind != "VAR"]
-        for name in near[-2:]:
-            if name.lower() in variables:
-                way = f'{name!r} is a word of SQL: write it "{name}" wherever it stands'
-        return RefusedError(f"expected SQL but got what can't be read at {repr(word) if word else 'the end'}; {way}", place)
+    def _within(self, node: Any) -> int | None:
+        """Return the window in ticks."""
+        if node is None:
+            return None
+        try:
+            if type(node).__name__ == "Literal":
+                return ticks([(str(node.this), None)], self._tick, QueryError)
+            found = self._scope(None).value(node)
+            return found.value if isinstance(found, Ticks) and isinstance(found.value, int) else None
+        except QueryError as error:
+            raise self._refused(node, str(error)) from None
 
-    def _at(self, told: dict[str, Any]) -> int:
-        line, column = told.get("line") or 1, told.get("col") or 1
-        begin = 0
-        for _ in range(line - 1):
-            begin = self._text.cut.find("\n", begin) + 1
-        return max(begin + column - 1 - len(str(told.get("highlight") or " ")) + 1, 0)
-
-    def _ordered(self, clause: Any) -> str | None:
-        columns = clause.expressions if clause is not None else []
+    def _ordered(self, match: RowPatternMatch) -> str | None:
+        columns = match.order
         if not 1 <= len(columns) <= 2:
             raise RefusedError(
                 f"expected a time in ORDER BY, and perhaps a column that orders rows of one instant, but got {len(columns)}",
-                self._text.found("ORDER BY") if columns else self._text.found("MATCH_RECOGNIZE"),
+                self._text.place(columns[2]) if columns else match.place,
             )
         self._le, instant = columns[0].this.name.lower(), self._schema.instant
         self._of_input(columns[0].this)
@@ -297,23 +237,21 @@ class _SqlText:
 
     # -- the pattern -----------------------------------------------------------------------------------------------------------
 
-    def _pattern(self, clause: Any, hidden: list[int]) -> Pattern:
-        if clause is None:
-            raise RefusedError("expected PATTERN (..) but got none", self._text.found("MATCH_RECOGNIZE"))
-        text = str(clause.this)
-        begin = PATTERN.search(self._text.bare)
-        base = self._text.cut.find(text, begin.end()) if begin else 0
+    def _pattern(self, match: RowPatternMatch, hidden: list[int]) -> Pattern:
+        if match.pattern is None:
+            raise RefusedError("expected PATTERN (..) but got none", match.place)
+        text, place = match.pattern
         try:
             return read_pattern(text, self._name, hidden)
         except RefusedError as refused:
-            raise RefusedError(refused.message, max(base, 0) + refused.position) from None
+            raise RefusedError(refused.message, place + refused.position) from None
 
     def _name(self, written: str) -> str:
         """Return the name of a variable: as it is written first."""
-        name = written.strip('"')
+        name = written.strip('"`')
         if not name.isidentifier() or name.startswith("_"):
             raise RefusedError(f"expected a variable of letters, digits and _ (not the first) but got {written}", 0)
-        in_sql = written if written.startswith('"') else f'"{written.upper()}"'  # what a quoted name is compared with
+        in_sql = f'"{name}"' if written[0] in '"`' else f'"{written.upper()}"'  # what a quoted name is compared with
         if self._quoted.setdefault(name.lower(), in_sql) != in_sql:
             raise RefusedError(
                 f"expected variables that differ by more than case but got {self._names[name.lower()]} and {written}, two in SQL; "
@@ -329,19 +267,20 @@ class _SqlText:
             self._variables[name] = Variable(frozenset([name]), counts[name][1] == 1, least, most)
         return least_of(pattern) == 0 or EMPTY_MATCH in counts
 
-    def _with_no_row(self, pattern: Pattern, hides: bool, empty: bool) -> Pattern:
+    def _with_no_row(self, pattern: Pattern, hides: bool, empty: bool, match: RowPatternMatch) -> Pattern:
         """Return the pattern with what shows rows that no variable takes: of empty matches, or of none."""
         shown = EMPTY_MATCH if empty else UNMATCHED
-        if UNMATCHED in self._no_row and (hides or self._skip() != "past last row"):
+        if UNMATCHED in self._no_row and (hides or self._skip(match.skip) != "past last row"):
             raise RefusedError(
                 "expected WITH UNMATCHED ROWS of matches that do not overlap, without {- -}, but got "
-                + ("{- -}" if hides else self._skipping[0]),
-                self._skipping[1],
+                + ("{- -}" if hides or match.skip is None else f"AFTER MATCH SKIP {match.skip[0].said}"),
+                match.skip[0].place if match.skip else match.place,
             )
         self._shows_no_row = shown in self._no_row
         return Either((pattern, Component(shown))) if self._shows_no_row else pattern
 
-    def _subset(self, written: str, place: int, members: list[tuple[str, int]]) -> tuple[str, tuple[str, ...]]:
+    def _subset(self, subset: Word, members: tuple[Word, ...]) -> tuple[str, tuple[str, ...]]:
+        written, place = subset
         known = [self._names.get(plain(member)) for member, _ in members]
         for (member, at), name in zip(members, known):
             if name is None or self._variables[name].members != {name}:
@@ -357,25 +296,25 @@ class _SqlText:
     ) -> SqlExpressionReader:
         def named(written: str) -> str | None:
             found = self._names.get(written.lower())
-            return found if found in self._variables else None
+            return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        return SqlExpressionReader(Scope(*of))
+        return SqlExpressionReader(Scope(*of, self._dialect))
 
-    def _defined(self, pattern: Pattern, clauses: Any) -> Pattern:
+    def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:
         slots: dict[str, Component] = {}
         for each in clauses:
-            written = each.args["alias"].name
-            name = self._names.get(written.lower())
+            written, place = each.name
+            name = self._names.get(plain(written))
             if name is None or self._variables[name].members != {name}:
                 known = ", ".join(n for n, v in self._variables.items() if v.members == {n})
-                raise self._refused(each, f"expected a variable of the pattern in DEFINE but got {written!r}; they are: {known}")
+                raise RefusedError(f"expected a variable of the pattern in DEFINE but got {written!r}; they are: {known}", place)
             if name in slots:
-                raise self._refused(each, f"expected one condition of a variable but got a second one of {written!r}; write AND")
+                raise RefusedError(f"expected one condition of a variable but got a second one of {written!r}; write AND", place)
             try:
-                slots[name] = self._component(name, self._scope(name).condition(each.this))
+                slots[name] = self._component(name, self._scope(name).condition(each.value))
             except QueryError as error:
-                raise self._refused(each, str(error)) from None
+                raise self._refused(each.value, str(error)) from None
         return rebuilt(pattern, lambda component: slots.get(component.name, component))
 
     def _component(self, name: str, condition: Expr) -> Component:
@@ -399,31 +338,30 @@ class _SqlText:
 
     # -- what is shown ---------------------------------------------------------------------------------------------------------
 
-    def _measures(self, clauses: Any, every: bool) -> dict[str, Expr]:
+    def _measures(self, clauses: tuple[Named, ...], every: bool) -> dict[str, Expr]:
         found, known = dict[str, Expr](), dict[str, Expr]()
         reader = self._scope(None, every, known)
         columns = {name.lower() for name in self._kinds} if every else set()
         for each in clauses:
-            alias = each.this
             try:
-                value = reader.value(alias.this)
+                value = reader.value(each.value)
             except QueryError as error:
-                raise self._refused(each, str(error)) from None
-            if every and str(each.args.get("window_frame") or "").upper() == "FINAL":  # `SqlText` has taken those of functions
-                raise self._refused(
-                    each, f"expected FINAL before FIRST, LAST or an aggregate but got FINAL {self._text.quoted(alias.this)}"
-                )
-            if alias.alias.lower() in columns:
-                raise self._refused(each, f"expected a name that no column has in MEASURES but got {alias.alias!r}")
-            if alias.alias.lower() in {name.lower() for name in found}:
-                raise self._refused(each, f"expected a name once in MEASURES but got {alias.alias!r} a second time")
-            found[alias.alias] = known[alias.alias.lower()] = value
+                raise self._refused(each.value, str(error)) from None
+            if every and each.final:
+                said = f"FINAL {self._text.quoted(each.value)}"
+                raise RefusedError(f"expected FINAL before FIRST, LAST or an aggregate but got {said}", each.place)
+            name = each.name.said.strip('"`')
+            if name.lower() in columns:
+                raise RefusedError(f"expected a name that no column has in MEASURES but got {name!r}", each.name.place)
+            if name.lower() in {other.lower() for other in found}:
+                raise RefusedError(f"expected a name once in MEASURES but got {name!r} a second time", each.name.place)
+            found[name] = known[name.lower()] = value
         return found
 
     def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
         """Returns the values of SELECT; of each row the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
         first, rest = self._columns(key) if every else ({}, {})
-        self._tables |= {select.args["match"].alias_or_name.lower()} - {""}
+        self._tables |= {select.args["from_"].this.alias.lower()} - {""}
         found = {**first, **measures, **rest}
         shown: list[tuple[str, Expr]] = []
         lower = {name.lower(): name for name in found}
@@ -473,16 +411,10 @@ class _SqlText:
         ordered = [name for name in (self._time, self._order_column) if name is not None]
         return {name: values[name] for name in ordered if name in values}, {n: v for n, v in values.items() if n not in ordered}
 
-    def _skip(self) -> str:
-        text, place = self._skipping
-        found = SKIPS.match(text)
-        if not found:
-            raise RefusedError(
-                f"expected AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST v, TO LAST v or TO v but got {text!r}", place
-            )
-        if found[1] or found[2]:
-            return "past last row" if found[1] else "to next row"
-        which, written = (found[3] or "LAST").lower(), found[4]
+    def _skip(self, clause: tuple[Word, Word | None] | None) -> str:
+        if clause is None or clause[1] is None:
+            return clause[0].said.lower() if clause else "past last row"
+        which, (written, place) = clause[0].said.lower().removeprefix("to "), clause[1]
         name = self._names.get(plain(written))
         if name is None:
             raise RefusedError(f"expected a variable of the pattern in AFTER MATCH SKIP but got {written!r}", place)
@@ -505,4 +437,4 @@ def _tell(text: str, note: str) -> None:
 
 def plain(written: str) -> str:
     """Return the name of a variable as names are compared."""
-    return written.strip('"').lower()
+    return written.strip('"`').lower()

@@ -1,14 +1,22 @@
-"""The text of a statement in SQL: what of it is no literal and no comment, and where a node of sqlglot's tree stands in it."""
+"""The text of a statement in SQL: its tokens, the nodes that sqlglot makes of some of them, and where a node stands in it."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from afa.language.sase_grammar import LONGEST, RefusedError
 
 DIALECT = "snowflake"
-"""Of sqlglot's dialects the one that reads the most forms of MATCH_RECOGNIZE."""
+"""Of sqlglot's dialects the one that reads a statement of which no dialect is said."""
+DIALECTS = {
+    **{name: name for name in ("bigquery", "databricks", "duckdb", "oracle", "risingwave", "snowflake", "spark", "trino")},
+    "flink": "",  # sqlglot has none of its own: what all have in common
+}
+"""The dialects of SQL that a statement may be said to be in, and what sqlglot calls each."""
 OPENERS = {"Cast": "CAST", "Case": "CASE", "Interval": "INTERVAL", "Neg": "-", "Not": "NOT", "Paren": "(", "Subquery": "("}
 """What a node begins with that has no place in sqlglot's tree; so has `Select`, where it stands in parentheses."""
 TRAILERS = {
@@ -18,75 +26,85 @@ TRAILERS = {
 }
 SHOWN = 60
 """How many characters of a node a message shows."""
-FINALS = re.compile(r"\b(FINAL|RUNNING)(\s+)(LAST|FIRST|SUM|AVG|MIN|MAX|COUNT)(\s*\()", re.IGNORECASE)
+COMMENT = re.compile(r"--[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
+WAYS = {
+    "XOR": "write (x OR y) AND NOT (x AND y) for x XOR y",
+    "RUNNING": "RUNNING and FINAL stand before FIRST, LAST, SUM, AVG, MIN, MAX and COUNT",
+    "FINAL": "RUNNING and FINAL stand before FIRST, LAST, SUM, AVG, MIN, MAX and COUNT",
+}
+"""Where the word that can't be read, or the one before it, is this: the way out."""
+MISSING = "write what the function is of in its parentheses"
 
 
 class SqlText:
-    """A statement, cut into sqlglot's tokens: ``text`` as it was written, and two copies with each character at its place.
+    """A statement, cut into sqlglot's tokens, with a parser of the dialect that it is in."""
 
-    ``cut`` is what sqlglot reads, blank where a comment stands, or a clause that was read before; ``bare`` has "x" for what stands
-    in quotes, to look for words in.
-    """
-
-    def __init__(self, text: str) -> None:
-        import sqlglot
+    def __init__(self, text: str, dialect: str | None = None) -> None:
         from sqlglot.errors import SqlglotError
 
         if len(text) > LONGEST:
             raise RefusedError(f"expected at most {LONGEST} characters but got {len(text)}; split the query", 0)
-        try:
-            tokens = sqlglot.tokenize(text, read=DIALECT)
-        except SqlglotError:
-            raise RefusedError("expected SQL but got a text, a name or a comment that does not end", len(text)) from None
         self.text = text
-        self.words = [(token.start, token.end + 1, token.token_type.name) for token in tokens]
-        self._upper = [text[begin:end].upper() for begin, end, _ in self.words]
-        self._begins = {begin: i for i, (begin, _, _) in enumerate(self.words)}
-        self._ends = {end: i for i, (_, end, _) in enumerate(self.words)}
-        cut, bare = ["\n" if c == "\n" else " " for c in text], ["\n" if c == "\n" else " " for c in text]
-        for begin, end, _ in self.words:
-            said = text[begin:end]
-            cut[begin:end] = said
-            bare[begin:end] = said[0] + "x" * (len(said) - 2) + said[-1] if set(said) & set("'\"$") and said[1:] else said
-        self.cut, self.bare = "".join(cut), "".join(bare)
-        for found in reversed(list(FINALS.finditer(self.bare))):
-            self._put(found.start(), _one_name(*found.groups()))
+        tokenizer, self._parser = _readers(DIALECTS[dialect] if dialect else DIALECT)
+        try:
+            self.tokens: list[Any] = tokenizer.tokenize(text)
+        except SqlglotError:
+            self.tokens, openers = tokenizer.tokens, "/[*]|['\"`$]"
+        else:
+            openers = "/[*]"  # of which sqlglot says nothing
+        end = self.tokens[-1].end + 1 if self.tokens else 0
+        opened = re.search(openers, COMMENT.sub(lambda found: " " * len(found[0]), text[end:]))
+        if opened or openers != "/[*]":
+            wrong = "expected SQL but got a text, a name or a comment that does not end; close it where it ends"
+            raise RefusedError(wrong, end + opened.start() if opened else len(text))
+        self._upper = [self.said(token).upper() for token in self.tokens]
+        self._begins = {token.start: i for i, token in enumerate(self.tokens)}
+        self._ends = {token.end + 1: i for i, token in enumerate(self.tokens)}
+        pairs = ({"(": 1, ")": -1}, {"CASE": 1, "END": -1})
+        self._opened = [list(itertools.accumulate((pair.get(word, 0) for word in self._upper), initial=0)) for pair in pairs]
 
-    def blank(self, begin: int, end: int) -> None:
-        """Put blanks in the place of what was read."""
-        self._put(begin, "".join(c if c == "\n" else " " for c in self.cut[begin:end]))
+    def said(self, token: Any) -> str:
+        """Return a token as it was written."""
+        return self.text[token.start : token.end + 1]
 
-    def _put(self, begin: int, words: str) -> None:
-        end = begin + len(words)
-        self.cut, self.bare = (f"{each[:begin]}{words}{each[end:]}" for each in (self.cut, self.bare))
+    def parsed(self, kind: Any, tokens: Sequence[Any], end: int, way: str) -> Any:
+        """Return the node of this kind (None: a statement) that some tokens are; ``end``: where what follows them begins.
 
-    def found(self, word: str) -> int:
-        """Return where a word stands; 0: nowhere."""
-        found = re.search(rf"\b{re.escape(word)}", self.bare, re.IGNORECASE)
-        return found.start() if found else 0
-
-    def within(self, opening: re.Pattern[str]) -> str:
-        """Returns the text in the parentheses that a pattern opens, as in ``bare``."""
-        found = opening.search(self.bare)
-        begin, deep = (found.end(), 1) if found else (0, 0)
-        end = begin
-        while deep and end < len(self.bare):
-            deep += {"(": 1, ")": -1}.get(self.bare[end], 0)
-            end += 1
-        return self.bare[begin:end]
+        Raises `RefusedError`.
+        """
+        try:
+            read = self._parser.parse if kind is None else functools.partial(self._parser.parse_into, kind)
+            (found,) = read(list(tokens), self.text)
+        except RecursionError:
+            raise
+        except Exception:  # of some texts that are no SQL it makes a KeyError, an AttributeError ..
+            found = None
+        if found is not None:
+            return found
+        at, before = self._parser._curr, self._parser._prev
+        place = at.start if at else end
+        i = self._begins.get(place)
+        word = self.said(self.tokens[i]) if i is not None else ""
+        asked = (word.upper(), self.said(before).upper() if before else "")
+        way = MISSING if asked == (")", "(") else next((WAYS[each] for each in asked if each in WAYS), way)
+        raise RefusedError(f"expected SQL but got what can't be read at {repr(word) if word else 'the end'}; {way}", place)
 
     def place(self, node: Any) -> int:
         """Return where a node begins."""
-        span = self._span(node)
-        return 0 if span is None else self.words[span[0]][0]
+        span = self._nearest(node)
+        return 0 if span is None else int(self.tokens[span[0]].start)
 
     def quoted(self, node: Any) -> str:
         """Return a node as it was written."""
-        span = self._span(node)
+        span = self._nearest(node)
         if span is None:
             return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).upper()
-        said = " ".join(self.text[self.words[span[0]][0] : self.words[span[1]][1]].split())
-        return said if len(said) <= SHOWN else said[: SHOWN - 2] + ".."
+        return shown(self.text[self.tokens[span[0]].start : self.tokens[span[1]].end + 1])
+
+    def _nearest(self, node: Any) -> tuple[int, int] | None:
+        """Return the first and the last token of a node, or of the first one round it of which they are known."""
+        found = self._span(node)
+        return found if found or node.parent is None else self._nearest(node.parent)
 
     def _span(self, node: Any) -> tuple[int, int] | None:
         """Return the first and the last token of a node; None: sqlglot says no place of it, nor of what is in it."""
@@ -111,14 +129,13 @@ class SqlText:
         if isinstance(node, Func) and not isinstance(node, Connector):
             if self._word(begin - 1) == "(" and not opener and not node.meta:
                 begin -= 2
-            end += self._word(end + 1) == "(" and self.words[end][1] == node.meta.get("end", -2) + 1  # nothing is in it
+            end += self._word(end + 1) == "(" and self.tokens[end].end == node.meta.get("end", -2)  # nothing is in it
         return begin, self._closed(begin, end, TRAILERS.get(kind, set()))
 
     def _closed(self, begin: int, end: int, trailers: set[str]) -> int:
         """Return the token with which what is open between two of them is closed."""
-        while end + 1 < len(self.words):
-            said = self._upper[begin : end + 1]
-            closed = said.count("(") <= said.count(")") and said.count("CASE") <= said.count("END")
+        while end + 1 < len(self.tokens):
+            closed = all(opened[end + 1] <= opened[begin] for opened in self._opened)
             if closed and self._word(end + 1) not in trailers:
                 break
             end += 1
@@ -128,6 +145,26 @@ class SqlText:
         return self._upper[i] if 0 <= i < len(self._upper) else ""
 
 
-def _one_name(word: str, blanks: str, name: str, opens: str) -> str:
-    """Return ``FINAL LAST(`` as one name, which sqlglot reads as a function; ``RUNNING LAST(`` is ``LAST(``."""
-    return " " * len(word) + blanks + name + opens if word.upper() == "RUNNING" else f"{word}_{name}{blanks[1:]}{opens}"
+def shown(said: str) -> str:
+    """Return words in one line, and not all of many."""
+    said = " ".join(said.split())
+    return said if len(said) <= SHOWN else said[: SHOWN - 2] + ".."
+
+
+@functools.cache
+def _tokenizer_of(dialect: str) -> Any:
+    """Returns the class of tokenizers of a dialect that knows MATCH_RECOGNIZE, and names in double quotes and backticks."""
+    from sqlglot import TokenType
+    from sqlglot.dialects.dialect import Dialect
+
+    known = Dialect.get_or_raise(dialect).tokenizer_class
+    quotes = [sign for sign in ('"', "`") if sign not in known.QUOTES]
+    words = {**known.KEYWORDS, "MATCH_RECOGNIZE": TokenType.MATCH_RECOGNIZE}
+    return type("Tokenizer", (known,), {"IDENTIFIERS": [*{*known.IDENTIFIERS, *quotes}], "KEYWORDS": words})
+
+
+def _readers(dialect: str) -> tuple[Any, Any]:
+    """Returns a tokenizer and a parser of one of sqlglot's dialects."""
+    from sqlglot.dialects.dialect import Dialect
+
+    return _tokenizer_of(dialect)(dialect=dialect), Dialect.get_or_raise(dialect).parser()

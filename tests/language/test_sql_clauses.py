@@ -56,7 +56,7 @@ REFUSED = {
     "none": ("SELECT p FROM t", "one MATCH_RECOGNIZE but got none"),
     "two": (
         f"SELECT * FROM {INNER} MATCH_RECOGNIZE (ORDER BY at PATTERN (a))",
-        "SQL but got what can't be read at 'MATCH_RECOGNIZE'; write one MATCH_RECOGNIZE",
+        "one MATCH_RECOGNIZE but got 2; write one, and another query over what it answers",
     ),
     # 2.3: beside the list, beside the statement
     "exclude": (sql(head="SELECT * EXCLUDE (s)"), "* alone but got EXCLUDE beside it: '* EXCLUDE (s)'"),
@@ -85,8 +85,11 @@ REFUSED = {
     "max": (sql("b AS MAX(p, 9) > 1"), "one column in MAX but got 'MAX(p, 9)'"),
     "min": (sql(measures="MIN(p, 9) AS x"), "one column in MIN but got 'MIN(p, 9)'"),
     "count": (sql(measures="COUNT(a.p, b.p) AS x"), "one column in COUNT but got 'COUNT(a.p, b.p)'"),
-    "final max": (sql(measures="FINAL MAX(p, 9) AS x"), "one column in MAX but got 'FINAL MAX(p, 9)'"),
-    "final of nothing": (sql(measures="FINAL MAX() AS x"), "one column in MAX but got 'FINAL MAX()'"),
+    "final max": (sql(measures="FINAL MAX(p, 9) AS x"), "one column in MAX but got 'MAX(p, 9)'"),
+    "final of nothing": (
+        sql(measures="FINAL MAX() AS x"),
+        "SQL but got what can't be read at ')'; write what the function is of in its parentheses",
+    ),
     "a name like that": (sql(measures="final_price(p) AS x"), "an expression over rows but got 'final_price(p)'; functions"),
     "symmetric": (
         sql("b AS p BETWEEN SYMMETRIC 3 AND 2"),
@@ -134,12 +137,9 @@ REFUSED = {
     "subset of a subset": (sql(rest="SUBSET u = (a), w = (u)"), "variables of the pattern in SUBSET but got 'u'"),
     "define a subset": (sql("u AS p > 1", rest="SUBSET u = (a)"), "a variable of the pattern in DEFINE but got 'u'"),
     # words that help
-    "drop": (sql("drop AS drop.p > 1", pattern="a drop"), "'drop' is a word of SQL: write it \"drop\" wherever it stands"),
-    "on": (sql("on AS p > 1", pattern="a on", measures="on.p AS x"), "'on' is a word of SQL"),
-    "backticks": (sql("`b` AS p > 1"), 'put names in double quotes, "name", not in backticks'),
     "xor": (sql("b AS flag XOR p > 1"), "write (x OR y) AND NOT (x AND y) for x XOR y"),
-    "running": (sql("b AS RUNNING array_agg(p) > 1"), "got what can't be read at 'array_agg'; RUNNING and FINAL stand before"),
-    "no name": (sql(measures="a.p"), "got what can't be read at '('; give each value of MEASURES a name, AS name"),
+    "running": (sql("b AS RUNNING p > 1"), "got what can't be read at 'p'; RUNNING and FINAL stand before"),
+    "no name": (sql(measures="a.p"), "value AS name in MEASURES but got 'a.p'; give each value of MEASURES a name, AS name"),
     "no name before rows": (sql(measures="a.p", rows="ONE ROW PER MATCH"), "give each value of MEASURES a name, AS name"),
     "order of clauses": (
         "SELECT * FROM t MATCH_RECOGNIZE (MEASURES a.p AS x ORDER BY at PATTERN (a))",
@@ -169,7 +169,7 @@ REFUSED = {
     "lag": (sql("b AS LAG(p) > 1"), "got 'LAG(p)'; write PREV(x) or PREV(x, k)"),
     "nulls": (sql(measures="LAST(p) IGNORE NULLS AS x"), "ANY_VALUE(x) before IGNORE NULLS but got 'LAST(p)'"),
     "the list": (sql("b AS UPPER(s) = 'A'"), "MIN_BY FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"),
-    "no AS": (sql("b p > 1"), "got what can't be read at 'p'; a condition is v AS .., of comparisons, AND, OR, NOT"),
+    "no AS": (sql("b p > 1"), "v AS condition in DEFINE but got 'b p > 1'; a condition is v AS .., of comparisons, AND, OR, NOT"),
     "never ends": (sql("b AS s = 'x"), "SQL but got a text, a name or a comment that does not end"),
     "window of words": (sql(rest="WITHIN 10 SECONDS"), "WITHIN INTERVAL 'n' UNIT or WITHIN n but got 'WITHIN 10 SECONDS'"),
     "outer order": (sql(tail="ORDER BY nosuch", measures="a.p AS x"), "a column of the answer in ORDER BY but got 'nosuch'"),

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import sqlglot
 from sqlglot import exp
 
+from afa.language import sql_reader
 from afa.language.pattern import Tree
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_nodes import READ, check, read_of
 from afa.language.sql_reader import read
-from afa.language.sql_text import DIALECT, SqlText
+from afa.language.sql_statement import Statement, statement_of
+from afa.language.sql_text import SqlText
 from tests.language.test_sql_clauses import Row
 
 
@@ -75,9 +76,7 @@ LEFT = {  # what may go without the query becoming another one
     ("Table", "db"): "so",
     ("Table", "catalog"): "so",
     ("Table", "alias"): "so",
-    ("MatchRecognize", "alias"): "so",
     ("Column", "table"): "so, but of rows of a variable",
-    ("MatchRecognizeMeasure", "window_frame"): "of what is no aggregate: running and final are the same in one row",
     ("First", "expression"): "0 says nothing",
     ("Count", "this"): "COUNT() is COUNT(*)",
     ("CountIf", "zero_on_all_null"): "what it is of no rows",
@@ -99,12 +98,16 @@ def below(node: Any, place: str = "statement", left: bool = False) -> Iterator[t
                 yield from below(each, read_of(place)[type(node).__name__][name], goes)
 
 
-def parsed(text: str) -> Any:
-    return sqlglot.parse(text, dialect=DIALECT)[0]
+def arguments(statement: Statement) -> Iterator[tuple[Any, str, str, bool]]:
+    """Return each argument of a statement, as `below` does."""
+    yield from below(statement.tree)
+    for match in statement.matches.values():
+        for node, place in match.nodes():
+            yield from below(node, place)
 
 
 def test_the_corpus_has_all_that_is_on_the_list() -> None:
-    found = {(place, type(node).__name__, name) for text in CORPUS for node, name, place, _ in below(parsed(text))}
+    found = {(place, type(node).__name__, name) for text in CORPUS for node, name, place, _ in arguments(statement_of(text))}
     listed = {(place, kind, name) for place in READ for kind in read_of(place) for name in read_of(place)[kind]}
     assert listed - found == set()
 
@@ -112,18 +115,18 @@ def test_the_corpus_has_all_that_is_on_the_list() -> None:
 @pytest.mark.parametrize("text", CORPUS)
 def test_what_is_on_the_list_is_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = read(text, Row, tick="s")
-    for i, (node, name, place, goes) in enumerate(list(below(parsed(text)))):
+    for i, (node, name, place, goes) in enumerate(list(arguments(statement_of(text)))):
         if goes or (name == "is_string" and isinstance(node.parent, exp.Interval)):  # INTERVAL 1 HOUR is INTERVAL '1' HOUR
             continue
-        tree = parsed(text)
-        list(below(tree))[i][0].set(name, None)
-        assert without(text, tree, monkeypatch) != plain, f"{place}: {name} of {type(node).__name__} is not read"
+        statement = statement_of(text)
+        list(arguments(statement))[i][0].set(name, None)
+        assert without(text, statement, monkeypatch) != plain, f"{place}: {name} of {type(node).__name__} is not read"
 
 
-def without(text: str, tree: Any, monkeypatch: pytest.MonkeyPatch) -> Tree | None:
-    """Return what is read of a tree from which an argument is taken; None: nothing, it is no statement any more."""
+def without(text: str, statement: Statement, monkeypatch: pytest.MonkeyPatch) -> Tree | None:
+    """Return what is read of a statement from which an argument is taken; None: nothing, it is no statement any more."""
     with monkeypatch.context() as patch:
-        patch.setattr(sqlglot, "parse", lambda *_, **__: [tree])
+        patch.setattr(sql_reader, "statement_of", lambda *_: statement)
         try:
             return read(text, Row, tick="s")
         except Exception:  # a tree that sqlglot does not make may fail anyhow

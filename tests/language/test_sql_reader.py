@@ -126,7 +126,7 @@ REFUSED = [
     (sql("a AS price > PREV(price)"), "expected a to be preceded by 1 row of the match but got 'PREV(price)'"),
     (sql("b AS price > PREV(price, 2)"), "expected b to be preceded by 2 rows of the match"),
     (sql("b AS price > PREV()"), "expected PREV(x) or PREV(x, k) but got 'PREV()'"),
-    (sql(pattern=""), "expected SQL but got what can't be read"),
+    (sql(pattern=""), "expected a row pattern but got the end"),
     (sql(pattern="^ a"), "expected variables but got ^; where a partition begins"),
     (sql(pattern="a{3,2}"), "expected a number of times that can be but got 3 to 2"),
     (sql(pattern="PERMUTE(a, b, c, d, e)"), "expected at most 4 items in PERMUTE but got 5"),

@@ -1,0 +1,94 @@
+"""How rows flow through a statement in SQL: from one table through SELECTs and MATCH_RECOGNIZE, each over the one before it.
+
+    SELECT low FROM (SELECT * FROM ticks WHERE price > 0) MATCH_RECOGNIZE (..) WHERE low < 5
+    `table`: ticks      `steps`: SELECT * .. WHERE price > 0, MATCH_RECOGNIZE, SELECT low .. WHERE low < 5
+
+A SELECT of a step is a projection, with WHERE or without: it says of each row alone what comes of it. Only the last one may have
+DISTINCT. A statement in which rows take another way, or need others to be read, is one for a relational engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from afa.language.sql_nodes import CALLED
+from afa.language.sql_statement import RowPatternMatch, Statement, Word
+
+STATELESS = {"expressions", "from_", "where", "with_", "order"}
+"""The arguments of a SELECT that reads each row alone; ORDER BY orders nothing that is read again."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The steps of a statement, from the table to the answer: sqlglot's SELECTs, and `RowPatternMatch`."""
+
+    table: Any = None  # sqlglot's node
+    steps: tuple[Any, ...] = ()
+    relational: Word | None = None  # what only a relational engine does, the outermost of it; then there are no steps
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one MATCH_RECOGNIZE over a table, and the SELECT of what it answers."""
+        return len(self.steps) == 2 and isinstance(self.steps[0], RowPatternMatch)
+
+
+def layers_of(statement: Statement) -> Layers:
+    """Return how rows flow through a statement.
+
+    >>> from afa.language.sql_statement import statement_of
+    >>> found = layers_of(statement_of("WITH t AS (SELECT a FROM t WHERE a > 0) SELECT x FROM t MATCH_RECOGNIZE (PATTERN (B))"))
+    >>> found.table.sql(), [type(step).__name__ for step in found.steps], found.plain
+    ('t', ['Select', 'RowPatternMatch', 'Select'], False)
+    >>> layers_of(statement_of("SELECT x FROM u JOIN t MATCH_RECOGNIZE (PATTERN (B)) ON true")).relational
+    Word(said='JOIN', place=21)
+    """
+    from sqlglot import exp
+
+    node, steps, views = statement.tree, list[Any](), dict[str, tuple[Any, dict[str, Any]]]()
+    while True:
+        if isinstance(node, exp.Select):
+            beyond = _beyond(node, statement, last=not steps)
+            if beyond:
+                return Layers(relational=beyond)
+            for view in node.args["with_"].expressions if node.args.get("with_") else ():
+                views = {**views, view.alias.lower(): (view.this, views)}  # a view sees those before it, and itself as a table
+            steps.append(node)
+            node = node.args["from_"].this
+        elif isinstance(node, exp.Subquery) and not _others(node, {"this", "alias"}):
+            node = node.this
+        elif isinstance(node, exp.Table) and node.name in statement.matches:
+            steps.append(statement.matches[node.name])
+            node = steps[-1].relation
+        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in views:
+            node, views = views[node.name.lower()]
+        elif isinstance(node.this, exp.Identifier) and not _others(node, {"this", "db", "catalog", "alias"}):
+            return Layers(node, tuple(reversed(steps)))
+        else:
+            more = _others(node, {"this", "db", "catalog", "alias"}) if isinstance(node, exp.Table | exp.Subquery) else {}
+            kind = next(iter(more), type(node).__name__)
+            return Layers(relational=Word(CALLED.get(kind, kind.upper()), statement.text.place(node)))
+
+
+def _beyond(select: Any, statement: Statement, last: bool) -> Word | None:
+    """Return what of a SELECT needs more than one row."""
+    from sqlglot import exp
+
+    for name, value in _others(select, STATELESS | ({"distinct"} if last else set())).items():
+        each = value[0] if isinstance(value, list) else value
+        place = statement.text.place(each if isinstance(each, exp.Expression) else select)
+        return Word(CALLED.get(name, name.strip("_").upper()), place)
+    if not select.args.get("from_"):
+        return Word("SELECT without FROM", statement.text.place(select))
+    if select.args.get("with_") and select.args["with_"].recursive:
+        return Word("WITH RECURSIVE", statement.text.place(select.args["with_"]))
+    for part in (*select.expressions, *([select.args["where"]] if select.args.get("where") else [])):
+        found = part.find(exp.Window, exp.AggFunc, exp.Query, exp.UDTF)
+        if found is not None:
+            return Word(statement.text.quoted(found), statement.text.place(found))
+    return None
+
+
+def _others(node: Any, known: set[str]) -> dict[str, Any]:
+    """Return the arguments of a node that say something, but those that are known."""
+    return {name: value for name, value in node.args.items() if value and name not in known}
