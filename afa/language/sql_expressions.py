@@ -372,9 +372,9 @@ class SqlExpressionReader:
         """CLASSIFIER() is a column that no table has: the name of the variable that has taken a row."""
         variable = ""
         for each in node.expressions:
-            if type(each).__name__ != "Column" or each.table:
+            variable = "" if type(each).__name__ != "Column" or each.table else self._name(each.name, node)
+            if not variable:
                 raise self._refused(node, f"expected CLASSIFIER() or CLASSIFIER(v) but got {self._said(node)}")
-            variable = self._name(each.name, node)
         if self._row is not None:
             self._named.append(variable)
             return Classifier()

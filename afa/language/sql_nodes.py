@@ -33,12 +33,12 @@ READ = {
     "output": {"Order": "expressions:output", "Ordered": "this:sorted desc nulls_first"},
     "sorted": {"Column": "this:name table:name", "Literal": "this"},
     "filter": {"Where": "this:value"},
-    "any": {"AnyValue": "this:value"},
+    "any": {"AnyValue": "this:value", "IgnoreNulls": "this:any"},
     "branch": {"If": "this:value true:value"},
     "type": {"DataType": "this"},
     "offset": {"Literal": "this"},
     "value": {
-        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Div", "Mod", "And", "Or", "Is", "Like"), TWO),
+        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Mod", "And", "Or", "Is", "Like"), TWO),
         **dict.fromkeys(("Paren", "Neg", "Not", "Abs"), "this:value"),
         **dict.fromkeys(("Sum", "Avg", "Min", "Max", "AnyValue"), "this:value"),
         **dict.fromkeys(("First", "Last"), "this:value expression:offset"),
@@ -48,6 +48,7 @@ READ = {
         "CountIf": "this:value zero_on_all_null",
         "Count": "this:value big_int",
         "Star": "",
+        "Div": "this:value expression:value typed safe",
         "Column": "this:starred table:name",
         "Literal": "this is_string",
         "Boolean": "this",
@@ -65,7 +66,8 @@ WANTED = {
     "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "column": "a column",
     **dict.fromkeys(("from", "relation"), "the name of a table in FROM"),
     "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
-    "sorted": "columns in ORDER BY", "offset": "an offset from 0 to 64", "filter": "(WHERE condition) in FILTER",
+    "sorted": "columns in ORDER BY", "starred": "a column", "offset": "an offset from 0 to 64",
+    "filter": "(WHERE condition) in FILTER",
     "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
 }  # fmt: skip
 ALONE = {

@@ -36,6 +36,8 @@ CONDITION = "a condition is v AS .., of comparisons, AND, OR, NOT"
 ENDS = {"VAR", "IDENTIFIER", "STRING", "NUMBER", "R_PAREN", "END", "NULL", "TRUE", "FALSE"}
 """The last token of a value that a name may follow without AS."""
 
+NAVIGATED = ("FIRST", "LAST")
+
 
 class Word(NamedTuple):
     """A name, or some words, as they were written, and where."""
@@ -258,7 +260,11 @@ class _Clauses:
                 tokens.insert(stop + 1, Token(TokenType.R_PAREN, ")", start=last, end=last))
                 tokens[i] = Token(TokenType.VAR, "FINAL", start=at.start, end=at.end)
                 tokens.insert(i + 1, Token(TokenType.L_PAREN, "(", start=at.end, end=at.end))
-        return self._text.parsed(exp.Condition, tokens, end, way)
+        for i, token in enumerate(tokens):
+            if self._said(token) in NAVIGATED and self._calls(tokens, i):
+                tokens[i] = Token(TokenType.VAR, f"{token.text} of rows", start=token.start, end=token.end)
+        found = self._text.parsed(exp.Condition, tokens, end, way)
+        return found.transform(_navigation, copy=False)
 
     def _calls(self, tokens: Sequence[Any], i: int) -> bool:
         return i < len(tokens) and tokens[i].text.isidentifier() and self._said(*tokens[i + 1 : i + 2]) == "("
@@ -300,6 +306,18 @@ class _Clauses:
         if self._said(*tokens[1:3], *tokens[-1:]) != "= ( )" or any(len(each) != 1 for each in members):
             raise self._unread(tokens, end, "name = (v, ..) in SUBSET")
         return self._word(tokens[:1]), tuple(self._word(each) for each in members)
+
+
+def _navigation(node: Any) -> Any:
+    """Return FIRST and LAST of rows as sqlglot's nodes; in some dialects what it reads by these names is something else."""
+    from sqlglot import exp
+
+    name, _, of = str(node.this).partition(" ")
+    if not isinstance(node, exp.Anonymous) or not of or len(node.expressions) > 2:
+        return node
+    found = getattr(exp, name.title())(**dict(zip(("this", "expression"), node.expressions)))
+    found.meta.update(node.meta)
+    return found
 
 
 def _deeper(token: Any) -> int:

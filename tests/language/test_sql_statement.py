@@ -41,6 +41,19 @@ def test_a_whole_clause_is_the_same_in_each_dialect(dialect: str | None) -> None
     assert tree.returns == (("x", Final(Ref("a", "last", "p"))), ("n", Aggregate("b", "count", None)))
 
 
+SAID = """SELECT x, y FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at
+    MEASURES LAST(b.p, 1) AS x, FIRST(b.p + 1) / 2.5 AS y, ANY_VALUE(f) AS z PATTERN (a b+)
+    DEFINE b AS (LAST(b.p, 1) IS NULL AND b.p < a.p) OR b.p < LAST(b.p, 1) AND f / 2 > 1 OR MOD(p, 3) = 1)"""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_one_dialect_reads_as_another_function_is_that_of_rows(dialect: str) -> None:
+    tree = afa.sql(SAID, event=Row, dialect=dialect).tree
+    assert tree == afa.sql(SAID, event=Row).tree
+    assert tree.returns is not None
+    assert tree.returns[0] == ("x", Ref("b", "last", "p", 1))
+
+
 def test_a_dialect_is_one_of_those_that_are_known() -> None:
     with pytest.raises(QueryError, match=r"expected dialect= as one of bigquery, .*, trino but got dialect='nosuch'"):
         afa.sql(WHOLE, event=Row, dialect="nosuch")
@@ -83,6 +96,8 @@ def test_columns_of_the_input_by_its_name_or_its_alias() -> None:
     assert tree_of("t b", "b AS p > t.p", "t.p AS x").returns == (("x", Ref("t", "one", "p")),)  # the variable, not the table
     with pytest.raises(QueryError, match="expected a variable of the pattern but got 'u'; they are: a, b"):
         tree_of(define="b AS u.p > 1")
+    with pytest.raises(QueryError, match=r"expected CLASSIFIER\(\) or CLASSIFIER\(v\) but got 'CLASSIFIER\(t\)'"):
+        tree_of(measures="CLASSIFIER(t) AS x")
 
 
 def test_forms_that_are_others() -> None:
