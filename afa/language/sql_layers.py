@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sqlglot import exp
+
 from afa.language.sql_nodes import CALLED
 from afa.language.sql_statement import RowPatternMatch, Statement, Word
 
@@ -43,7 +45,6 @@ def layers_of(statement: Statement) -> Layers:
     >>> layers_of(statement_of("SELECT x FROM u JOIN t MATCH_RECOGNIZE (PATTERN (B)) ON true")).relational
     Word(said='JOIN', place=21)
     """
-    from sqlglot import exp
 
     node, steps, views = statement.tree, list[Any](), dict[str, tuple[Any, dict[str, Any]]]()
     while True:
@@ -72,7 +73,6 @@ def layers_of(statement: Statement) -> Layers:
 
 def _beyond(select: Any, statement: Statement, last: bool) -> Word | None:
     """Return what of a SELECT needs more than one row."""
-    from sqlglot import exp
 
     for name, value in _others(select, STATELESS | ({"distinct"} if last else set())).items():
         each = value[0] if isinstance(value, list) else value

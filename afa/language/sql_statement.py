@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sqlglot import Token, TokenType, exp
+
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_text import SqlText, shown
 
@@ -97,7 +99,6 @@ def statement_of(text: str, dialect: str | None = None) -> Statement:
     >>> found.tree.sql(), found.matches["#0"].relation.sql(), found.matches["#0"].pattern
     ('WITH u AS (SELECT a FROM t) SELECT x FROM "#0" AS m', 'u', Word(said='B+', place=81))
     """
-    from sqlglot import exp
 
     found = SqlText(text, dialect)
     parts = _Clauses(found)
@@ -119,8 +120,6 @@ class _Clauses:
 
     def without_matches(self) -> list[Any]:
         """Returns the tokens of the statement in which names stand for MATCH_RECOGNIZE and what each stands over."""
-        from sqlglot import Token, TokenType
-
         tokens, left = self._text.tokens, list[Any]()
         i = 0
         while i < len(tokens):
@@ -143,8 +142,6 @@ class _Clauses:
         return left
 
     def _match(self, relation: list[Any], tokens: list[Any]) -> RowPatternMatch:
-        from sqlglot import Token, TokenType, exp
-
         parsed = self._text.parsed
         over = parsed(exp.From, [Token(TokenType.FROM, "FROM"), *relation], tokens[0].start, FORM).this
         clauses = dict(self._parts(tokens[2:-1], tokens[-1].start))
@@ -220,8 +217,6 @@ class _Clauses:
     # -- clauses ---------------------------------------------------------------------------------------------------------------
 
     def _ordered(self, tokens: list[Any], end: int) -> Any:
-        from sqlglot import exp
-
         found = self._text.parsed(exp.Ordered, tokens, end, COLUMNS)
         if "NULLS" not in map(self._said, tokens):
             found.set("nulls_first", None)  # which sqlglot takes from the dialect
@@ -244,8 +239,6 @@ class _Clauses:
 
     def _value(self, tokens: list[Any], end: int, way: str) -> Any:
         """Return the node of a value, with FINAL f(x) as a function FINAL of f(x); RUNNING says what is so without it."""
-        from sqlglot import Token, TokenType, exp
-
         for i in reversed(range(len(tokens))):
             word = self._said(tokens[i])
             if word not in ("FINAL", "RUNNING") or not self._calls(tokens, i + 1):
@@ -292,8 +285,6 @@ class _Clauses:
         return Word("".join(said), begin)
 
     def _within(self, tokens: list[Any], end: int) -> Any:
-        from sqlglot import exp
-
         wanted = "WITHIN INTERVAL 'n' UNIT or WITHIN n"
         if self._said(*tokens[1:2]) == "INTERVAL" or len(tokens) == 2:
             found = self._text.parsed(exp.Condition, tokens[1:], end, f"write {wanted}")
@@ -310,7 +301,6 @@ class _Clauses:
 
 def _navigation(node: Any) -> Any:
     """Return FIRST and LAST of rows as sqlglot's nodes; in some dialects what it reads by these names is something else."""
-    from sqlglot import exp
 
     name, _, of = str(node.this).partition(" ")
     if not isinstance(node, exp.Anonymous) or not of or len(node.expressions) > 2:
@@ -357,7 +347,6 @@ def _split(tokens: Sequence[Any], kind: str) -> list[tuple[int, int]]:
 
 def _as_names(tokens: Sequence[Any], names: set[str]) -> list[Any]:
     """Return tokens with words of SQL as names where they are variables of the pattern: in DROP.x and CLASSIFIER(DROP)."""
-    from sqlglot import Token, TokenType
 
     found = list(tokens)
     for i, token in enumerate(tokens):
