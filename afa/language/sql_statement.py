@@ -302,8 +302,8 @@ class _Clauses:
 def _navigation(node: Any) -> Any:
     """Return FIRST and LAST of rows as sqlglot's nodes; in some dialects what it reads by these names is something else."""
 
-    name, _, of = str(node.this).partition(" ")
-    if not isinstance(node, exp.Anonymous) or not of or len(node.expressions) > 2:
+    name, _, of = node.this.partition(" ") if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ("", "", "")
+    if not of or len(node.expressions) > 2:
         return node
     found = getattr(exp, name.title())(**dict(zip(("this", "expression"), node.expressions)))
     found.meta.update(node.meta)

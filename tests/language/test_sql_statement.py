@@ -222,6 +222,8 @@ DEEP = {
     "line comments": "p > 1 " + "-- x\n" * 1_800,
     "comments": "p > 1 " + "/**/ " * 1_800,
     "open comments": "p > 1 " + "/* " * 3_000,
+    "ands": "p > 1 AND " * 900 + "p > 1",
+    "ors": "p > 1 OR " * 950 + "p > 1",
     "quotes": "'" * 9_001,
     "double quotes": '"' * 9_001,
     "backticks": "`" * 9_001,
@@ -231,7 +233,7 @@ DEEP = {
 }
 
 
-FINE = ("line comments", "comments")
+FINE = ("line comments", "comments", "ands", "ors")
 
 
 @pytest.mark.parametrize("dialect", [None, "duckdb", "flink"])
