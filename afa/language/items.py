@@ -118,6 +118,7 @@ class ItemReader:
                 return self._aggregate(component, function, field, now, by)
             case FieldRead("e", name):
                 self._check("", name)
+                return self._virtual.get(name)
         return None
 
     def _aggregate(self, component: str, function: str, field: str | None, now: bool, by: str | None = None) -> Expr:

@@ -112,6 +112,8 @@ class Tree:
     rows: tuple[int, ...] | None = None
     # Virtual fields of events: names, and values over one event (and `Classifier`), which terms read as those of other fields.
     virtual: tuple[tuple[str, Expr], ...] = ()
+    # Of which events the query is: those of which it is true, over one event. The others are as if they had never come.
+    where: Expr | None = None
     # What does not count where trees are compared:
     tick: str | None = field(default=None, compare=False)  # what one tick is, where a notation was told
     bare: bool = field(default=True, compare=False)  # whether the window was written as a bare number of ticks, without a unit

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from afa.errors import AfaError, QueryError, SnapshotError
+from afa.expression.nodes import FieldRead
+from afa.expression.text import text_of_expr
 from afa.html_tables import pairs, titled
 from afa.language.changes import QueryChanges, changes, digests, held_for, renamed
 from afa.language.explain_query import QueryExplanation, explained
@@ -18,6 +20,7 @@ from afa.language.pattern import Tree
 from afa.language.postponed import QueryPlan, served
 from afa.language.registers import FRESH, Running
 from afa.language.scanned_query import scanned
+from afa.language.three_values import true
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.choice import differences
@@ -36,6 +39,7 @@ from speculation.before_after import Before
 from speculation.cleanse import Cleanse
 from speculation.layers import Layer, build, parts_of, restore
 from speculation.look_back import LookBack
+from speculation.row_filter import FilteredInput, RowFilter
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -197,9 +201,20 @@ class Query(Pattern):
         found, back = [], self._lowered.back
         if back is not None:
             found.append(Layer("LastBefore", LookBack, lambda _: back.stage()))
+        tree, where = self.tree, self._where
+        if where is not None:
+            found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
         if speculation is not None:
             found.append(Layer("Cleanse", Before, lambda _: Cleanse(speculation)))
         return found
+
+    @property
+    def _where(self) -> str | None:
+        """The condition on events that the query is of, as text."""
+        if self.tree.where is None:
+            return None
+        optional = {field.name for field in Schema.of(self.tree.event, "event").fields if field.optional}
+        return text_of_expr(true(self.tree.where, lambda leaf: isinstance(leaf, FieldRead) and leaf.name in optional))
 
     def _own_tick(self, said: str | None) -> str | None:
         tick, own = tick_of(said), self.tree.tick
@@ -284,6 +299,11 @@ class Query(Pattern):
         """
         if not isinstance(other, Query):
             raise AfaError(f"expected a Query but got {other!r}")
+        if self.tree.where != other.tree.where:
+            raise AfaError(
+                f"expected a query of the same events, for an operator that runs, but got WHERE {self._where} and {other._where}: "
+                f"make a new operator of it, and feed it what the window still holds"
+            )
         mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
         if mine != its:
             raise AfaError(

@@ -285,7 +285,11 @@ class SqlExpressionReader:
             return self._measured(node) or self._last(node)
         variable, field = self._parts(node)
         self._named.append(variable)
-        return FieldRead("e", field)
+        return self._read(field)
+
+    def _read(self, field: str) -> Expr:
+        """Return a field of the row at hand; a virtual one as what it is."""
+        return self._scope.virtual.get(field, FieldRead("e", field))
 
     def _measured(self, node: Any) -> Expr | None:
         """Return an earlier measure, if a column is none of a row and names one."""
@@ -301,7 +305,7 @@ class SqlExpressionReader:
         """Return a value over one row: a column, or an expression over columns of one variable; ``named``: it is one of these."""
         if type(node).__name__ == "Column":
             variable, field = self._parts(node)
-            return RowValue(variable, field, FieldRead("e", field))
+            return RowValue(variable, field, self._read(field))
         inner = SqlExpressionReader(self._scope, node)
         value = inner.value(node)
         variables = list(dict.fromkeys([*(self._name(each, node) for each in named), *inner._named])) or [""]

@@ -9,13 +9,16 @@ DISTINCT. A statement in which rows take another way, or need others to be read,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
+from afa.language.sase_grammar import RefusedError
 from afa.language.sql_nodes import CALLED
 from afa.language.sql_statement import RowPatternMatch, Statement, Word
+from afa.language.sql_text import SqlText
 
 STATELESS = {"expressions", "from_", "where", "with_", "order"}
 """The arguments of a SELECT that reads each row alone; ORDER BY orders nothing that is read again."""
@@ -69,6 +72,42 @@ def layers_of(statement: Statement) -> Layers:
             more = _others(node, {"this", "db", "catalog", "alias"}) if isinstance(node, exp.Table | exp.Subquery) else {}
             kind = next(iter(more), type(node).__name__)
             return Layers(relational=Word(CALLED.get(kind, kind.upper()), statement.text.place(node)))
+
+
+def merged(selects: Sequence[Any], text: SqlText) -> Any:
+    """Return the one SELECT that does what several over one another do, the first one innermost."""
+    found = selects[0].copy()
+    found.set("with_", None)
+    for outer in selects[1:]:
+        columns = {each.alias_or_name.lower(): each.unalias() for each in found.expressions if not each.is_star}
+        has_all = len(columns) < len(found.expressions)
+
+        def inner(node: Any, columns: dict[str, Any] = columns, has_all: bool = has_all) -> Any:
+            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+                return node
+            known = columns.get(node.name.lower())
+            if known is None and not has_all:
+                raise RefusedError(
+                    f"expected a column of the SELECT in FROM but got {text.quoted(node)!r}; they are: {', '.join(columns)}",
+                    text.place(node),
+                )
+            return node if known is None else known.copy()
+
+        made, shown = outer.copy(), list[Any]()
+        for each in made.expressions:
+            if each.is_star:
+                shown += [one.copy() for one in found.expressions]
+            else:
+                shown.append(exp.alias_(each.unalias().transform(inner), each.alias_or_name, quoted=True))
+        wheres = [each.this.copy() for each in (found.args.get("where"),) if each is not None]
+        if made.args.get("where"):
+            wheres.append(made.args["where"].this.transform(inner))
+        made.set("expressions", shown)
+        made.set("where", exp.Where(this=exp.and_(*wheres, copy=False)) if wheres else None)
+        made.set("from_", found.args["from_"])
+        made.set("with_", None)
+        found = made
+    return found
 
 
 def _beyond(select: Any, statement: Statement, last: bool) -> Word | None:

@@ -19,6 +19,8 @@ FUNCTIONS = (
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"
 READ = {
+    "view": {"Select": "expressions:projected where:filter"},
+    "projected": {"Star": "", "Column": "this:starred table:name", "Alias": "this:value alias:name"},
     "statement": {"Select": "expressions:list from_:from order:output"},
     "list": {"Star": "", "Column": "this:starred table:name", "Alias": "this:listed alias:name"},
     "listed": {"Column": "this:name table:name"},
@@ -65,6 +67,7 @@ READ = {
 WANTED = {
     "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "column": "a column",
     **dict.fromkeys(("from", "relation"), "the name of a table in FROM"),
+    "projected": "* or value AS name in an inline view",
     "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
     "sorted": "columns in ORDER BY", "starred": "a column", "offset": "an offset from 0 to 64",
     "filter": "(WHERE condition) in FILTER",

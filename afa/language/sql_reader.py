@@ -19,23 +19,28 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from afa.errors import QueryError
-from afa.expression.nodes import Expr, Ticks, conjuncts_of
+from afa.errors import QueryError, did_you_mean
+from afa.expression.nodes import Expr, FieldRead, Ticks, conjuncts_of
+from afa.expression.text import text_of_expr
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, rebuilt
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
+from afa.language.sql_kinds import kind_of
+from afa.language.sql_layers import layers_of, merged
 from afa.language.sql_nodes import check
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
 from afa.language.sql_text import DIALECTS
+from afa.language.sql_views import InputView
 from afa.language.terms import OF_ROW, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
 
 LOGGER = logging.getLogger("afa.language")
+RELATIONAL = "that takes a relational engine: afa.duckdb.sql(con, text), or afa.spark.sql(spark, text), runs the whole statement"
 ROWS_SHOWN = {
     "ONE ROW PER MATCH": (EMPTY_MATCH,),
     "ALL ROWS PER MATCH": (EMPTY_MATCH,),
@@ -101,6 +106,7 @@ class _SqlText:
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
         self._virtual: dict[str, Expr] = {}
+        self._view = InputView({name: FieldRead("e", name) for name in self._kinds})
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = False
         self._typed = dict(self._kinds)
@@ -138,6 +144,7 @@ class _SqlText:
             ordered=self._le,
             notes=notes,
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
+            where=self._view.condition,
         )
 
     def _every_row(self, clause: Word | None) -> bool:
@@ -151,25 +158,47 @@ class _SqlText:
     # -- the frame -------------------------------------------------------------------------------------------------------------
 
     def _parsed(self) -> tuple[Any, RowPatternMatch]:
-        """Return the SELECT, and its MATCH_RECOGNIZE."""
-        from sqlglot import exp
-
-        select, matches = self._statement.tree, list(self._statement.matches.values())
-        if not isinstance(select, exp.Select):
-            raise RefusedError("expected one SELECT .. FROM .. MATCH_RECOGNIZE (..) but got another statement", 0)
-        if not matches:
+        """Return the SELECT, and its MATCH_RECOGNIZE. Takes note of the rows that this stands over."""
+        if not self._statement.matches:
             raise RefusedError(f"expected one MATCH_RECOGNIZE but got none; {FORM}", 0)
-        if len(matches) > 1:
+        layers = layers_of(self._statement)
+        if layers.relational is not None:
+            said, place = layers.relational
+            raise RefusedError(f"expected SELECT, WHERE and MATCH_RECOGNIZE over one table but got {said}; {RELATIONAL}", place)
+        steps = list(layers.steps)
+        place = next(i for i, step in enumerate(steps) if isinstance(step, RowPatternMatch))
+        views, match, selects = steps[:place], steps[place], steps[place + 1 :]
+        over = next((step for step in selects if isinstance(step, RowPatternMatch)), None)
+        if over is not None:
             raise RefusedError(
-                f"expected one MATCH_RECOGNIZE but got {len(matches)}; write one, and another query over what it answers",
-                max(match.place for match in matches),
+                "expected one MATCH_RECOGNIZE but got another one over what it answers; write a query for each, and let the one's "
+                "matches come to the other; over whole tables afa.duckdb.sql(con, text) runs both",
+                over.place,
             )
+        check(layers.table, self._text, "relation")
+        self._tables = {layers.table.name.lower(), layers.table.alias_or_name.lower()}
+        for view in views:
+            self._view = self._selected(view)
+        select = merged(selects, self._text)
         check(select, self._text)
-        for node, place in matches[0].nodes():
-            check(node, self._text, place)
-        table = matches[0].relation
-        self._tables = {table.name.lower(), table.alias_or_name.lower()}
-        return select, matches[0]
+        for node, at in match.nodes():
+            check(node, self._text, at)
+        return select, match
+
+    def _selected(self, select: Any) -> InputView:
+        """Return the rows of an inline view."""
+        bare = select.copy()
+        for name in ("from_", "with_", "order"):
+            bare.set(name, None)
+        check(bare, self._text, "view")
+
+        def value(node: Any) -> Expr:
+            return self._scope(None, row=node).value(node)
+
+        def condition(node: Any) -> Expr:
+            return self._scope(None, row=node).condition(node)
+
+        return self._view.selected(select, value, condition, self._refused)
 
     def _within(self, node: Any) -> int | None:
         """Return the window in ticks."""
@@ -190,8 +219,11 @@ class _SqlText:
                 f"expected a time in ORDER BY, and perhaps a column that orders rows of one instant, but got {len(columns)}",
                 self._text.place(columns[2]) if columns else match.place,
             )
-        self._le, instant = columns[0].this.name.lower(), self._schema.instant
         self._of_input(columns[0].this)
+        named = self._view.named(columns[0].this.name)
+        if named is None or not isinstance(named[1], FieldRead):
+            raise self._refused(columns[0], f"expected a column of the table in ORDER BY but got {self._said(columns[0])}")
+        self._le, instant = named[1].name.lower(), self._schema.instant
         self._time = next((name for name in self._kinds if name.lower() == self._le), None)
         if self._le != "le" and instant not in (None, self._time):
             raise self._refused(columns[0], f"expected the time, {instant}, in ORDER BY but got {self._said(columns[0])}")
@@ -213,21 +245,31 @@ class _SqlText:
     def _of_table(self, column: Any) -> str:
         """Return the field that a column of the table means."""
         self._of_input(column)
-        return self._column(column)
+        name = self._column(column)
+        if name.lower().rstrip("_") != column.name.lower():
+            raise self._refused(
+                column, f"expected a column of the table in PARTITION BY and ORDER BY but got {self._said(column)}, which is {name}"
+            )
+        return name
 
     def _column(self, column: Any) -> str:
         """Return the field that a column means."""
-        written = column.name
-        if written in self._kinds:
-            return str(written)
-        found = [name for name in self._kinds if name.lower().rstrip("_") == written.lower()]
-        if len(found) == 1:
-            return found[0]
+        written, found = column.name, self._view.named(column.name)
+        if found is not None and isinstance(found[1], FieldRead) and found[1].name in self._kinds:
+            return found[1].name
+        if found is not None and not isinstance(found[1], FieldRead):
+            return self._virtually(found[1])
         if written.lower() == self._le:
             way = f"a field {written} of {self._schema.cls.__name__}, annotated afa.Instant, makes the time a value"
         else:
-            way = f"its fields: {', '.join(self._kinds)}"
+            way = f"its fields: {', '.join(self._view.columns)}{did_you_mean(written, self._view.columns)}"
         raise self._refused(column, f"expected a field of {self._schema.cls.__name__} but got {written!r}; {way}")
+
+    def _virtually(self, value: Expr) -> str:
+        """Return the name of the virtual field that has a value."""
+        name = text_of_expr(value)
+        self._virtual[name], self._typed[name] = value, kind_of(value, self._typed)
+        return name
 
     def _refused(self, node: Any, message: str) -> RefusedError:
         return RefusedError(message, self._text.place(node))
@@ -292,14 +334,14 @@ class _SqlText:
         return name, names
 
     def _scope(
-        self, defines: str | None, every: bool = False, measures: Mapping[str, Expr] = MappingProxyType({})
+        self, defines: str | None, every: bool = False, measures: Mapping[str, Expr] = MappingProxyType({}), row: Any = None
     ) -> SqlExpressionReader:
         def named(written: str) -> str | None:
             found = self._names.get(written.lower())
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        return SqlExpressionReader(Scope(*of, self._dialect))
+        return SqlExpressionReader(Scope(*of, self._dialect), row)
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:
         slots: dict[str, Component] = {}
@@ -406,8 +448,12 @@ class _SqlText:
 
     def _columns(self, key: tuple[str, ...]) -> tuple[dict[str, Expr], dict[str, Expr]]:
         """Return the columns of ORDER BY, and all others but the key, which comes with each row."""
-        names = [name for name in self._kinds if name not in key]
-        values = {name: Ref(OF_ROW if self._shows_no_row else "", "last", name) for name in names}
+        of = {
+            name: value.name if isinstance(value, FieldRead) else self._virtually(value)
+            for name, value in self._view.columns.items()
+        }
+        names = [name for name, field in of.items() if field not in key and (field in self._typed)]
+        values = {name: Ref(OF_ROW if self._shows_no_row else "", "last", of[name]) for name in names}
         ordered = [name for name in (self._time, self._order_column) if name is not None]
         return {name: values[name] for name in ordered if name in values}, {n: v for n, v in values.items() if n not in ordered}
 

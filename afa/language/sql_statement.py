@@ -75,7 +75,6 @@ class RowPatternMatch:
 
     def nodes(self) -> Iterator[tuple[Any, str]]:
         """Yields all of sqlglot's nodes, each with the place in a statement that `sql_nodes.check` asks for."""
-        yield self.relation, "relation"
         yield from ((each, "column") for each in self.partition)
         yield from ((each, "order") for each in self.order)
         yield from ((each.value, "value") for each in self.measures)

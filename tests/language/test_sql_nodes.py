@@ -12,6 +12,7 @@ from sqlglot import exp
 from afa.language import sql_reader
 from afa.language.pattern import Tree
 from afa.language.sase_grammar import RefusedError
+from afa.language.sql_layers import layers_of
 from afa.language.sql_nodes import READ, check, read_of
 from afa.language.sql_reader import read
 from afa.language.sql_statement import Statement, statement_of
@@ -70,6 +71,8 @@ CORPUS = [
         DEFINE b AS (p <> 1 OR p < 2) AND p <= 3 AND p > 4 AND p >= 5 AND NOT p = 6 AND p IS NULL AND s LIKE 'x%'
         AND p BETWEEN 1 AND 9 AND p IN (1, 2) AND f / 2 > 1 AND at - a.at < INTERVAL 1 HOUR AND p > PREV(p, 1))""",
 ]
+CORPUS.append("""SELECT * FROM (SELECT s, t.p, u.*, p + 1 AS q FROM t AS u WHERE p > 1)
+        MATCH_RECOGNIZE (ORDER BY at MEASURES SUM(q) AS x PATTERN (a))""")
 LEFT = {  # what may go without the query becoming another one
     ("Count", "big_int"): "how wide a number is in sqlglot",
     ("Identifier", "quoted"): "names are compared without case",
@@ -103,7 +106,15 @@ def below(node: Any, place: str = "statement", left: bool = False) -> Iterator[t
 
 def arguments(statement: Statement) -> Iterator[tuple[Any, str, str, bool]]:
     """Return each argument of a statement, as `below` does."""
-    yield from below(statement.tree)
+    layers = layers_of(statement)
+    yield from below(layers.steps[-1])
+    yield from below(layers.table, "relation")
+    for view in layers.steps[:-2]:
+        for name, value in view.args.items():
+            for each in value if isinstance(value, list) else [value]:
+                if name in read_of("view")["Select"]:
+                    yield view, name, "view", False
+                    yield from below(each, read_of("view")["Select"][name])
     for match in statement.matches.values():
         for node, place in match.nodes():
             yield from below(node, place)

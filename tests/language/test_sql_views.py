@@ -1,0 +1,140 @@
+"""Inline views and CTEs in front of MATCH_RECOGNIZE: the query gives what it gives over the view's rows, made by hand."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+
+import afa
+from afa import AfaError, Change, Punctuation, QueryError, SnapshotError, insert, retract
+
+
+class Tick(NamedTuple):
+    k: str
+    x: int
+    z: int | None
+    at: afa.Instant | None = None
+
+
+class Seen(NamedTuple):
+    k: str
+    w: int | None
+    at: afa.Instant | None = None
+
+
+MATCH = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES a.w AS low, LAST(b.w) AS top, SUM(w + 1) AS s, COUNT(w) AS n
+    {rows} AFTER MATCH SKIP TO NEXT ROW PATTERN (a b+) WITHIN 9 DEFINE b AS w > PREV(w))"""
+VIEWS = {
+    "SELECT * FROM (SELECT k, at, x * 2 AS w FROM t WHERE z > 1) {}": lambda r: r.z is not None and r.z > 1 and r.x * 2,
+    "WITH v AS (SELECT * FROM t WHERE z IS NULL OR x > 2), u AS (SELECT at, k, x - 1 AS w FROM v) SELECT * FROM u {}": (
+        lambda r: (r.z is None or r.x > 2) and r.x - 1
+    ),
+    "SELECT * FROM (SELECT *, x + z AS w FROM (SELECT k, at, x, z FROM t AS s WHERE s.x <> 4) WHERE x + z < 9) {}": (
+        lambda r: r.x != 4 and r.z is not None and r.x + r.z < 9 and r.x + r.z
+    ),
+    "SELECT * FROM (SELECT k, at, CASE WHEN x > 5 THEN z ELSE x END AS w FROM t) AS m {}": lambda r: r.z if r.x > 5 else r.x,
+    "SELECT low, top, s, n FROM (SELECT low, top, s, n FROM (SELECT k, at, z AS w FROM t) {}) AS q": lambda r: r.z,
+}
+"""Statements, and w of a row; False: the row is none of the view."""
+
+
+def stream(random: Random) -> list[Any]:
+    """Changes and promises; no two rows of a key share an instant."""
+    found, force, promised = list[Any](), list[Any](), 0
+    for _ in range(50):
+        taken = {(change.payload.k, change.le) for change in force}
+        free = [(k, le) for k in "ab" for le in range(promised, promised + 12) if (k, le) not in taken]
+        late = [change for change in force if change.le >= promised]
+        if late and random.random() < 0.25:
+            change = random.choice(late)
+            force.remove(change)
+            found.append(retract(change.payload, change.le))
+        elif random.random() < 0.1:
+            promised += random.randrange(4)
+            found.append(Punctuation(promised))
+        elif free:
+            k, le = random.choice(free)
+            change = insert(Tick(k, random.randrange(9), random.choice((None, 0, 1, 2, 3))), le)
+            force.append(change)
+            found.append(change)
+    return found
+
+
+def by_hand(item: Any, value: Any) -> Any:
+    """A change of the view's row; None: there is none."""
+    if not isinstance(item, Change):
+        return item
+    w = value(item.payload)
+    return None if w is False else item._replace(payload=Seen(item.payload.k, w))
+
+
+@pytest.mark.parametrize("rows", ["", "ALL ROWS PER MATCH"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_what_its_rows_are(view: str, rows: str, engine: Any) -> None:
+    query = afa.sql(view.format(MATCH.format(rows=rows)), event=Tick)
+    plain = afa.sql(f"SELECT low, top, s, n FROM t {MATCH.format(rows=rows)}", event=Seen)
+    for seed in range(4):
+        random = Random(seed)
+        op, wanted = query.operator(engine=engine), plain.operator(engine=engine)
+        for item in stream(random):
+            row = by_hand(item, VIEWS[view])
+            out = [] if row is None else wanted.push(row)
+            assert [shown(change) for change in op.push(item)] == [shown(change) for change in out]
+            if random.random() < 0.1:
+                op = query.restore(op.snapshot(), engine=engine)
+
+
+def shown(change: Any) -> Any:
+    if isinstance(change, Punctuation):
+        return change
+    return tuple(getattr(change.payload, name) for name in ("low", "top", "s", "n")), change[1:]
+
+
+def test_the_columns_of_a_view_are_those_of_all_rows(engine: Any) -> None:
+    text = "SELECT * FROM (SELECT k, at, x * 2 AS w FROM t WHERE z > 1) " + MATCH.format(rows="ALL ROWS PER MATCH")
+    found = afa.find(afa.sql(text, event=Tick), {"k": ["a"] * 3, "x": [1, 2, 3], "z": [2, 2, 3], "at": [1, 2, 3]}, engine=engine)
+    assert [*found] == ["k", "at", "low", "top", "s", "n", "w", "le", "re"]
+    assert found["w"].tolist() == [2, 4, 4, 6, 6] or found["w"].tolist() == [2, 4, 6, 4, 6]
+
+
+def test_a_running_operator_keeps_its_rows() -> None:
+    text = "SELECT * FROM (SELECT k, at, x AS w FROM t WHERE z > {}) " + MATCH.format(rows="")
+    one, other = (afa.sql(text.format(n), event=Tick) for n in (1, 2))
+    with pytest.raises(AfaError, match="expected a query of the same events"):
+        one.changes_to(other)
+    with pytest.raises(SnapshotError, match="expected a snapshot of a query with WHERE"):
+        other.restore(one.operator().snapshot())
+
+
+PLAIN = MATCH.format(rows="").replace("w", "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT * FROM (SELECT k, x FROM t) {}", "expected a column of the table in ORDER BY but got 'at'"),
+        ("SELECT * FROM (SELECT at, x FROM t) {}", "expected a field of Tick but got 'k'; its fields: at, x"),
+        ("SELECT * FROM (SELECT x + 1 AS k, at, x FROM t) {}", "in PARTITION BY and ORDER BY but got 'k', which is e.x"),
+        ("SELECT * FROM (SELECT k, at, x + 1 FROM t) {}", "expected * or value AS name in an inline view but got 'x + 1'"),
+        ("SELECT * FROM (SELECT k, at, x, z AS x FROM t) {}", "expected a name once in SELECT but got 'x' a second time"),
+        ("SELECT * FROM (SELECT k, at, LAST(x) AS x FROM t) {}", "but got LAST(x); that takes"),
+        ("SELECT * FROM (SELECT k, at, x FROM t WHERE y > 1) {}", "expected a field of Tick but got 'y'; its fields: k, x, z, at"),
+        ("SELECT * FROM (SELECT k, at, x FROM t WHERE x) {}", "expected a condition but got"),
+        (
+            "SELECT * FROM (SELECT k, at, SUM(x) AS x FROM t GROUP BY k, at) {}",
+            "GROUP BY; that takes a relational engine: afa.duckdb",
+        ),
+        ("SELECT * FROM (SELECT DISTINCT k, at, x FROM t) {}", "got DISTINCT; that takes a relational engine"),
+        (
+            "SELECT * FROM (SELECT * FROM t {}) MATCH_RECOGNIZE (ORDER BY low PATTERN (a))",
+            "expected one MATCH_RECOGNIZE but got another",
+        ),
+        ("SELECT low FROM (SELECT s FROM t {}) q", "expected a column of the SELECT in FROM but got 'low'; they are: s"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(QueryError) as error:
+        afa.sql(text.format(PLAIN), event=Tick)
+    assert message in str(error.value)
