@@ -11,6 +11,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.io.event_batch import TIMES
+from afa.model.event_order import fields_in
 from afa.operator.call import Core
 from afa.schema import ODD, Field
 from afa.state.plain import Unfit
@@ -60,7 +61,8 @@ class EventColumns:
                     return None
         if self._instant is not None and found.setdefault(self._instant, found["le"]) != found["le"]:
             return None
-        window, sequence, le = self._core.window, found.get(self._core.sequence or ""), found["le"].to_numpy()
+        ordered = [found[name] for name in fields_in(self._core.sequence) if name in found]
+        window, le = self._core.window, found["le"].to_numpy()
         if window is not None and len(le) and int(le.max()) > FOREVER - window:
             return None
         ends = pa.chunked_array([np.full(len(le), FOREVER) if window is None else le + window])
@@ -68,7 +70,7 @@ class EventColumns:
         diffs = found.setdefault("diff", pa.chunked_array([np.ones(len(le), np.int64)])).to_numpy()
         if (re.to_numpy() <= le).any() or (diffs == 0).any() or (not self._core.retractions and (diffs < 0).any()):
             return None
-        if sequence is not None and pa.types.is_floating(sequence.type) and pc.any(pc.is_nan(sequence)).as_py():
+        if any(pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py() for column in ordered):
             return None  # no number
         return pa.table({name: found[name] for name in self._columns})
 

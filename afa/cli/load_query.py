@@ -20,6 +20,7 @@ from afa.io.file_columns import TICKS
 from afa.io.text_files import FileSource, in_one_line
 from afa.language.bare_numbers import check_units
 from afa.language.query import TYPE, Query, query, sql
+from afa.model.event_order import fields_in
 from afa.operator.contract import Pattern
 from punctuation.door import scalar_of
 from punctuation.timestamps import is_time_type
@@ -49,7 +50,7 @@ def load_query(job: CommandRequest, source: FileSource, given: Pattern | None = 
         known = {job.type or "type": pa.string(), le: pa.timestamp("ms")}
         guesses = [{name: known.get(name, kind) for name in kinds} for kind in (pa.float64(), pa.string())]
     job = job._replace(time=le, tick=job.tick or "ms")
-    found, kinds = _of_some(job, written, guesses, {job.order_by, *source.full})
+    found, kinds = _of_some(job, written, guesses, {*fields_in(job.order_by), *source.full})
     if asked is not None and found.tree.tick not in (None, asked):
         raise CommandError(f"{job.pattern}: expected --tick {found.tree.tick}, as the query says, but got {asked}; leave it out")
     tick = found.tree.tick or job.tick
@@ -74,7 +75,7 @@ def _of_some(
     try:
         found = _read(job, written, kinds, needed)
         return _read(
-            job, written, kinds, needed | {found.tree.order, *found.tree.key}
+            job, written, kinds, needed | {*fields_in(found.tree.order), *found.tree.key}
         ), kinds  # whose keys and order are never None
     except AfaError as error:
         if len(guesses) > 1:

@@ -278,6 +278,8 @@ def _load(store: Store, states: States, codes: Any) -> None:
 def _load_changes(store: Store, states: States, codes: Any) -> None:
     """Take in events, and retractions that wait, part by part: each belongs to the key of its number."""
     changes, sources = states.changes, [_numbered(column, store.strings) for column in states.payloads]
+    order = store.event_order
+    ordered = None if order is None else store.strings.numbers_of(order.texts(states.payloads))
     for low in range(0, len(codes), PART):
         here = slice(low, low + PART)
         batch: Any = np.zeros((k.Arrivals.payload + store.payloads.layout.width, len(codes[here])), np.int64)
@@ -288,7 +290,9 @@ def _load_changes(store: Store, states: States, codes: Any) -> None:
         )
         batch[k.Arrivals.key], batch[k.Arrivals.kind], batch[k.Arrivals.arc] = codes[here], k.EVENT, k.NOWHERE
         _fill(store.payloads, [column.moved(here) for column in sources], batch[k.Arrivals.payload :])
-        if store.sequence_slot is not None:
+        if ordered is not None:
+            batch[k.Arrivals.seq] = ordered[here]
+        elif store.sequence_slot is not None:
             batch[k.Arrivals.seq] = sequence_words(store.sequence_slot, batch)
         store.ready(batch.shape[1])
         store.memory.m[k.Memory.next] = 0

@@ -59,6 +59,7 @@ class Encoded(NamedTuple):
     arcs: Sequence[Arc]
     window: int | None
     sequence: FieldSlot | None
+    ordered: Any  # the numbers of the texts by which a list orders events of one LE; None: no list does
     single: bool  # whether all events are insertions of one copy
     kept: list[Any]  # arrays that must live until the batch is done
     name: Callable[[int], Any]  # the key that has a number
@@ -107,7 +108,10 @@ class Encoded(NamedTuple):
                 words[k.Arrivals.payload + slot.offset] = 1 if present is None else present[part]
                 if present is not None:
                     out[~present[part]] = 0
-        words[k.Arrivals.seq] = 0 if self.sequence is None else sequence_words(self.sequence, words)
+        if self.ordered is not None:
+            words[k.Arrivals.seq] = self.ordered[part]
+        else:
+            words[k.Arrivals.seq] = 0 if self.sequence is None else sequence_words(self.sequence, words)
 
     def item(self, row: int) -> Change | Punctuation:
         """Return a row that is no event, as `Core.run` takes it."""
@@ -139,6 +143,7 @@ class Encoded(NamedTuple):
             arc=None,
             arcs=(),
             key=some(self.key),
+            ordered=some(self.ordered),
             fields=[source._replace(values=some(source.values), present=some(source.present)) for source in self.fields],
             kept=[],
             mixed=None,
@@ -207,6 +212,11 @@ def encode(
     for slot, values, _ in fields:
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
+    ordered = None
+    if store.event_order is not None:
+        if store.event_order.has_nan(found):
+            raise Unfit
+        ordered = store.strings.numbers_of(store.event_order.texts(found))
     key = None
     if key_columns is not None:
         coded = (column for slot, column in zip(slots, found) if single and columns[slot.field.name] is key_columns[0])
@@ -216,7 +226,7 @@ def encode(
         else:
             key = store.directory.numbers_of_texts(column.texts, column.values)
     order, name = store.sequence_slot, store.directory.name
-    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, not len(odd), [], name, mixed)
+    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, ordered, not len(odd), [], name, mixed)
 
 
 _RE = Field("re", int, True)

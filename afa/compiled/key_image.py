@@ -18,13 +18,13 @@ from afa.state.sound import wanted
 
 
 def image_of(numbers: KeyNumbers) -> list[Any]:
-    """Return the keys as they stand in memory; or, where Python has names of them, all by their numbers, None for no key."""
+    """Return the keys as they stand in memory; or, where Python has names of them, all by their numbers, each in a list."""
     arrays = numbers.arrays
     if numbers.odd:
         found: list[Any] = [None] * numbers.top
         codes = numbers.live()
         for code, name in zip(codes.tolist(), numbers.names_of(codes)):
-            found[code] = name
+            found[code] = [name]
         return [numbers.top, found]
     arrays.compact(numbers.run, whole=True)
     return [numbers.top, arrays.w[: words_of(numbers.top)].tobytes(), arrays.p[: arrays.p[t.KeyArena.top]].tobytes()]
@@ -56,8 +56,9 @@ def words_of(top: int) -> int:
 
 def _take_names(numbers: KeyNumbers, names: list[Any], top: int) -> None:
     wanted("a name for each key", len(names) == top, top)
-    free = [code for code, name in enumerate(names) if name is None]
-    codes = numbers.numbers_of_keys(KeyColumns.of([object() if name is None else name for name in names]))
+    free = [code for code, held in enumerate(names) if held is None]
+    wanted("names in lists", all(held is None or (isinstance(held, list) and len(held) == 1) for held in names), top)
+    codes = numbers.numbers_of_keys(KeyColumns.of([object() if held is None else held[0] for held in names]))
     if not np.array_equal(codes, np.arange(top)):
         raise ValueError("expected keys of which none is there twice")
     numbers.gone(np.array(free[::-1], np.int64))  # the least is given first

@@ -161,7 +161,8 @@ class KeyNumbers:
         coded = _coded(columns[0], n) if single else None
         if coded is not None:
             return self._by_dictionary(*coded)
-        parts = _parts([column_of(column, nulls=not single) for column in columns], n)
+        given = [column_of(column) for column in columns]
+        parts = None if single and _bare_none(given[0]) else _parts(given, n)
         if parts is None:
             places, keys = keys_in(columns, single, n)
             return np.array(list(map(self.code, keys)), np.int64)[places]
@@ -169,8 +170,8 @@ class KeyNumbers:
 
     def numbers_of_keys(self, keys: KeyColumns) -> Any:
         """Return the number of each key, new ones for new keys."""
-        parts = _parts(keys.columns, len(keys))
-        if parts is None or len(parts) > t.PARTS or (not keys.width and parts[0].kind & t.CLASS == t.NONE):
+        parts = None if not keys.width and _bare_none(keys.columns[0]) else _parts(keys.columns, len(keys))
+        if parts is None or len(parts) > t.PARTS:
             return np.fromiter(map(self.code, keys), np.int64, len(keys))
         return self._numbers(parts, not keys.width, len(keys))
 
@@ -187,7 +188,7 @@ class KeyNumbers:
 
     def _by_dictionary(self, indices: Any, dictionary: Any) -> Any:
         """Look for each entry of a dictionary once; only those that occur are given numbers."""
-        parts = _parts([column_of(dictionary, nulls=False)], len(dictionary))
+        parts = _parts([column_of(dictionary)], len(dictionary))
         if parts is not None:
             call, missing = self._sought(parts, True, len(dictionary))
             if not missing:
@@ -358,6 +359,11 @@ def value_of(kind: int, value: int) -> Any:
         found = float_of(value)
         return int(found) if kind & ~t.CLASS == t.AS_INT else found
     return bool(value) if kind & ~t.CLASS == t.AS_BOOL else float(value) if kind & ~t.CLASS == t.AS_FLOAT else value
+
+
+def _bare_none(column: KeyColumn) -> bool:
+    """Return whether a key may be None itself, which only Python tells from no key."""
+    return column.present is not None or (column.kind is None and None in list(column.values))
 
 
 def _coded(column: Any, n: int) -> tuple[Any, Any] | None:

@@ -36,8 +36,8 @@ class KeyPart(NamedTuple):
         return [self.kind, 0 if self.kinds is None else address(self.kinds), address(self.values), data]
 
 
-def column_of(column: Any, nulls: bool) -> KeyColumn:
-    """Return a column of any origin; of kind None: only Python understands its values. ``nulls``: whether values may be missing.
+def column_of(column: Any) -> KeyColumn:
+    """Return a column of any origin; of kind None: only Python understands its values.
 
     Raises `Unfit` where rows must go one by one.
     """
@@ -47,8 +47,6 @@ def column_of(column: Any, nulls: bool) -> KeyColumn:
     if isinstance(column, np.ndarray) and column.dtype.kind in OF_NUMBERS and column.ndim == 1 and column.itemsize <= 8:
         return _numbers(column)
     array, kinds = arrow(column), pa.types
-    if array.null_count and not nulls:
-        raise Unfit
     value = array.type.value_type if kinds.is_dictionary(array.type) else array.type
     known = (kinds.is_string, kinds.is_large_string, kinds.is_integer, kinds.is_floating, kinds.is_boolean)
     if not any(is_kind(value) for is_kind in known) and str(value) != "string_view":
@@ -56,8 +54,6 @@ def column_of(column: Any, nulls: bool) -> KeyColumn:
     try:
         if kinds.is_dictionary(array.type):
             array = array.dictionary_decode()
-            if array.null_count and not nulls:
-                raise Unfit
         if kinds.is_uint64(value) and len(array) and (pc.max(array).as_py() or 0) > np.iinfo(np.int64).max:
             return KeyColumn(None, column)
         return KeyColumn.from_arrow(array)

@@ -35,6 +35,7 @@ from afa.engine import Setup
 from afa.engine.cuts import Cuts
 from afa.errors import AfaError, BudgetError, ChangeError, blame
 from afa.model.copies import crowded
+from afa.model.event_order import EventOrder, is_list
 from afa.state.states import ascends
 
 T = TypeVar("T")
@@ -72,10 +73,11 @@ class Store:
         self.idle = 0  # records taken since all keys were cleaned
         self.swept = k.BEGINNING  # all before was final then
         self.ahead = False  # whether the kernels have arcs in force that the table does not have
-        self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
-        self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
+        self.event_order = EventOrder.of(sequence, automaton.event_schema) if is_list(sequence) else None
+        self.sequence_slot = None if sequence is None or self.event_order else self.payloads.layout.slot(sequence)
+        self._sequence = None if self.sequence_slot is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
-        self.ordered = 0 if kind is None else 2 if kind is str else 1  # m.ordered
+        self.ordered = 2 if kind is str or self.event_order else 0 if kind is None else 1  # m.ordered
         self.scan: ScanProgram | None = None
         if automaton.choice is not None:
             layouts = self.payloads.layout, self.registers.layout
@@ -154,6 +156,8 @@ class Store:
 
     def sequence_word(self, payload: Any) -> int:
         """Return the word that orders events of one LE."""
+        if self.event_order is not None:
+            return self.strings.number(self.event_order.text(payload))
         if self._sequence is None:
             return 0
         value = payload[self._sequence]

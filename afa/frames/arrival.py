@@ -9,6 +9,7 @@ import numpy as np
 
 from afa.frames.asked import OperatorPlan
 from afa.frames.slicing import numbered, sortable
+from afa.model.event_order import is_list
 from afa.operator.table_rows import rows_of
 from punctuation.door import table_of
 from punctuation.promise import Punctuation
@@ -70,7 +71,7 @@ def never(plan: OperatorPlan, columns: dict[str, Any]) -> bool:
         order, same = np.arange(len(le)), np.ones(max(len(le) - 1, 0), bool)
     before, equal = le[1:] < le[:-1], le[1:] == le[:-1]
     if plan.order_by is not None:
-        by = sortable(columns.get(plan.order_by, le))
+        by = None if is_list(plan.order_by) else sortable(columns.get(plan.order_by, le))
         if by is None:
             return False
         by = by[order]

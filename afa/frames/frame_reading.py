@@ -50,7 +50,8 @@ class FrameReading(NamedTuple):
 
 def _time_of(frame: Frame, pattern: Any) -> str:
     instant = instant_of(pattern)
-    for name in ("le", instant):
+    ordered = getattr(getattr(pattern, "tree", None), "ordered", None)  # by ORDER BY of SQL
+    for name in (next((each for each in frame.names if each.lower() == ordered), None), "le", instant):
         if name in frame.names:
             return str(name)
     times = frame.columns_of_times

@@ -15,10 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.frame_reading import FrameReading
-from afa.io.frame import Frame, check_whole
+from afa.io.frame import Frame
 from afa.io.listed_columns import picked
+from afa.model.event_order import EventOrder
+from afa.schema import Schema
+from afa.state.plain import Unfit, field_columns
 from punctuation.time import BEGINNING
 
 KEYS = 2048
@@ -46,18 +50,35 @@ class SortedRows(NamedTuple):
 
 def columns_of(frame: Frame, asked: OperatorPlan, reading: FrameReading) -> dict[str, Any]:
     """Return the columns that the operators of a pattern take, in the order of the frame."""
-    found = {field.name: frame.field(field, asked.events, asked.tick) for field in asked.fields}
-    if len(asked.keys) == 1 and asked.keys[0] != asked.events.instant:
-        check_whole(frame.raw(asked.keys[0], "key"), asked.keys[0], "key")
-    for name in asked.keys:
-        if name not in found and name != asked.events.instant:
-            found[name] = frame.key(name)
+    found = fields_of(frame, asked)
     found["le"] = frame.ticks(reading.time, asked.tick, "time")
     if reading.until is not None:
         found["re"] = frame.ticks(reading.until, asked.tick, "until", optional=True)
     if reading.diff is not None:
         found["diff"] = frame.counts(reading.diff)
     return found
+
+
+def fields_of(frame: Frame, asked: OperatorPlan) -> dict[str, Any]:
+    """Return the columns of events and keys, in the order of the frame."""
+    found = {field.name: frame.field(field, asked.events, asked.tick) for field in asked.fields}
+    for name in asked.keys:
+        if name not in found and name != asked.events.instant:
+            found[name] = frame.key(name)
+    return found
+
+
+def ranks_of(columns: dict[str, Any], events: Schema, said: str) -> Any:
+    """Return the rank of each row in a list (`EventOrder`), equal where rows are equal in it."""
+    order = EventOrder.of(said, events)
+    given = [columns[field.name] for field in events.fields]
+    try:
+        decoded = field_columns(given, events.fields, len(given[0]))
+    except Unfit:
+        raise ChangeError(f"expected columns that Arrow holds beside ORDER BY {said} but got text that is none") from None
+    if order.has_nan(decoded):
+        raise ChangeError(f"expected numbers that have a place in ORDER BY {said} but got nan; leave such rows out")
+    return pc.rank(pa.array(order.texts(decoded), pa.large_string()), tiebreaker="dense").to_numpy().astype(np.int64)
 
 
 def by_time(columns: dict[str, Any], asked: OperatorPlan, grouped: bool = True) -> SortedRows:

@@ -17,13 +17,20 @@ from typing import Any
 import numpy as np
 
 from afa.frames.asked import OperatorPlan
-from afa.frames.found import Columns
+from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import End
-from afa.frames.slicing import SortedRows
-from afa.frames.threads import cores
+from afa.frames.slicing import SortedRows, by_time
+from afa.frames.threads import cores, in_threads
 from afa.operator.contract import Spanned
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
+
+
+def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End) -> Columns:
+    """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`)."""
+    rows, threads = by_time(columns, plan), threads if plan.native else 1
+    jobs = slices(plan, rows, threads, end) or [finding(plan, rows, group, end) for group in rows.groups]
+    return joined([table for found in in_threads(jobs, threads) for table in found], plan)
 
 
 def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[bool], list[Columns]]:

@@ -21,6 +21,7 @@ from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
 from afa.model.arctable import ArcTable
 from afa.model.copies import COPIES, added, refuse_ties
+from afa.model.event_order import placing
 from afa.model.transitions import Transitions
 from afa.state.states import States
 from punctuation.deadlines import Deadlines
@@ -43,7 +44,7 @@ class InterpretedEngine(ByRows):
         self._longest = longest
         self._shown = automaton.match if longest else None
         self._algorithm = (Longest if longest else Algorithm)(self._transitions, progress, gaps)
-        self._sequence = sequence
+        self._sequence = None if sequence is None else placing(sequence, automaton.event_schema)
         self._missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of gaps that became final in this call
         self._most = 0  # copies that there ever were of one event, or of its retraction
         self._progress = progress
@@ -111,7 +112,7 @@ class InterpretedEngine(ByRows):
         for payload, le, re, diff, _ in changes:
             assert le is not None
             assert re is not None
-            at = le if self._sequence is None else (le, getattr(payload, self._sequence))
+            at = le if self._sequence is None else (le, self._sequence(payload))
             entry = s.index.get(at)
             diffs = steps.setdefault(at, (le, {}))[1]
             event, waiter = (payload, re), (payload, le, re)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ def fill(
     s: State,
     cover: Any,
     changes: list[Any],
-    sequence: str | None,
+    sequence: Callable[[Any], Any] | None,
     pruned: Pruned | None,
     automaton: Automaton,
 ) -> None:
@@ -121,7 +121,7 @@ def fill(
         if n < 0:
             s.pending[(payload, le, re)] = -n
             continue
-        key = le if sequence is None else (le, getattr(payload, sequence))
+        key = le if sequence is None else (le, sequence(payload))
         steps.setdefault(key, (le, {}))[1][(payload, re)] = n
     for key in sorted(steps):
         algorithm.change_step(s, key, *steps[key])

@@ -114,6 +114,8 @@ class Tree:
     virtual: tuple[tuple[str, Expr], ...] = ()
     # Of which events the query is: those of which it is true, over one event. The others are as if they had never come.
     where: Expr | None = None
+    # The list by which `find` ranks rows, in place of LE and ``order`` (`afa.model.event_order`); None: LE is their time.
+    rank: str | None = None
     # What does not count where trees are compared:
     tick: str | None = field(default=None, compare=False)  # what one tick is, where a notation was told
     bare: bool = field(default=True, compare=False)  # whether the window was written as a bare number of ticks, without a unit

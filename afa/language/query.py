@@ -17,6 +17,7 @@ from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
 from afa.language.path_conditions import Postponed
 from afa.language.pattern import Tree
+from afa.language.payload_classes import made
 from afa.language.postponed import QueryPlan, served
 from afa.language.registers import FRESH, Running
 from afa.language.scanned_query import scanned
@@ -25,6 +26,7 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.choice import differences
 from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
+from afa.model.event_order import VALUES
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern, own_key
@@ -122,6 +124,24 @@ class Query(Pattern):
         return self.tree.order
 
     @property
+    def ranked(self) -> Query | None:
+        """The query over rows whose rank is their LE, where ORDER BY says none; the time is a value as any other. Else None."""
+        tree = self.tree
+        if tree.rank is None:
+            return None
+        fields = tuple((f.name, f.type, f.optional) for f in Schema.of(tree.event, "event").fields)
+        return Query(replace(tree, event=made(tree.event.__name__, fields), rank=None))
+
+    def check_time(self) -> None:
+        """Refuse a query whose ORDER BY is no order of a stream."""
+        if self.tree.rank is not None:
+            said = "no ORDER BY" if self.tree.rank == VALUES else f"ORDER BY {self.tree.rank}"
+            raise QueryError(
+                f"expected ORDER BY with the time, or an int that is LE, first and ascending, as a stream is ordered by that, but "
+                f"got {said}; afa.find(query, frame) takes it, of a whole frame"
+            )
+
+    @property
     def traits(self) -> list[str]:
         """What contradicts options: it is a query, chooses, tells rows."""
         more = {ALL_ROWS: self.tree.rows, SKIP: self.tree.skip}
@@ -188,6 +208,7 @@ class Query(Pattern):
         return self._operator(key, postpone, said_options(options, "Query.operator_by"))
 
     def _operator(self, key: Any, postpone: bool | None, options: dict[str, Any]) -> Keyed | Operator | Around:
+        self.check_time()
         said = Options(**options).said
         check(said | dict.fromkeys(self.traits, True))
         automaton = self._served(postpone, said).automaton
@@ -240,6 +261,7 @@ class Query(Pattern):
         AfaError
             It asks for threads, and the query has no key.
         """
+        self.check_time()
         said = options_again(options)
         key = own_key(self, said)
         around, alone = parts_of(blob)
@@ -414,6 +436,8 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
     """
     tree = getattr(pattern, "tree", None)
     ordered = getattr(tree, "ordered", None)
+    if isinstance(pattern, Query):
+        pattern.check_time()
     if tree is None or ordered in (None, "le", time.lower()) or time == "le" or Schema.of(tree.event, "event").instant is not None:
         return
     if ordered in {name.lower() for name in (*tree.event._fields, *columns)}:
@@ -421,13 +445,22 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
 
 
 @old_names("order")
-def sql(text: str, *, event: Any, dialect: str | None = None, tick: str | None = None, order_by: str | None = None) -> Query:
+def sql(
+    text: str,
+    *,
+    event: Any,
+    dialect: str | None = None,
+    tick: str | None = None,
+    order_by: str | None = None,
+    ties: str | None = None,
+) -> Query:
     """Make a query of SQL's MATCH_RECOGNIZE.
 
     Parameters
     ----------
     text : str
-        ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, a second one orders events of one instant.
+        ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, the others order events of one instant. With
+        another order of rows than by time, ascending, only `find` takes the query.
     event : NamedTuple class, table or pyarrow.Schema
         As of `query`.
     dialect : str, optional
@@ -435,7 +468,10 @@ def sql(text: str, *, event: Any, dialect: str | None = None, tick: str | None =
     tick : str, optional
         What one tick of LE is ("us", "ms", "s" ..), for a WITHIN. None: the unit of the table's timestamps.
     order_by : str, optional
-        The field that orders events of one instant, where ORDER BY does not say it.
+        The field that orders events of one instant, where ORDER BY does not say it; or a list, as of `Operator`.
+    ties : "value", optional
+        Rows that ORDER BY does not tell apart stand in the order of all their values, field by field, ascending, None last.
+        Left out: they are refused.
 
     Raises
     ------
@@ -446,7 +482,9 @@ def sql(text: str, *, event: Any, dialect: str | None = None, tick: str | None =
 
     cls, unit = _event(event)
     tick = tick or unit
-    return Query(replace(read(_text(text), cls, dialect=dialect, tick=tick, order=order_by), tick=tick))
+    if ties not in (None, "value"):
+        raise AfaError(f'expected "value" or None but got ties={ties!r}')
+    return Query(replace(read(_text(text), cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
 
 
 def _text(text: Any) -> str:

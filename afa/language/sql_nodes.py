@@ -31,7 +31,7 @@ READ = {
     "alias": {"TableAlias": "this:name"},
     "word": {"Var": "this"},
     "column": {"Column": "this:name table:name"},
-    "order": {"Ordered": "this:column"},
+    "order": {"Ordered": "this:column desc nulls_first"},
     "output": {"Order": "expressions:output", "Ordered": "this:sorted desc nulls_first"},
     "sorted": {"Column": "this:name table:name", "Literal": "this"},
     "filter": {"Where": "this:value"},
@@ -75,7 +75,6 @@ WANTED = {
 }  # fmt: skip
 ALONE = {
     "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",
-    "Ordered": "a column, ascending,",
     **{kind: f"one column in {kind.upper()}" for kind in ROWS},
 }  # fmt: skip
 CALLED = {

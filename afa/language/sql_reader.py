@@ -31,6 +31,7 @@ from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
 from afa.language.sql_kinds import kind_of
 from afa.language.sql_layers import layers_of, merged
 from afa.language.sql_nodes import check
+from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
 from afa.language.sql_text import DIALECTS
 from afa.language.sql_views import InputView
@@ -56,7 +57,15 @@ SORTED = (
 ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES", "ALL ROWS PER MATCH OMIT EMPTY MATCHES")
 
 
-def read(text: str, event: type, *, dialect: str | None = None, tick: str | None = None, order: str | None = None) -> Tree:
+def read(
+    text: str,
+    event: type,
+    *,
+    dialect: str | None = None,
+    tick: str | None = None,
+    order: str | None = None,
+    ties: str | None = None,
+) -> Tree:
     """Read a query in SQL; `afa.language.query.sql` says what each of these means.
 
     Names are compared without case, if they are not quoted; ``tick`` is needed where the text has an INTERVAL. A QueryError has
@@ -75,7 +84,7 @@ def read(text: str, event: type, *, dialect: str | None = None, tick: str | None
     if dialect is not None and dialect not in DIALECTS:
         raise QueryError(f"expected dialect= as one of {', '.join(sorted(DIALECTS))} but got dialect={dialect!r}")
     try:
-        return _SqlText(statement_of(text, dialect), Schema.of(event, "event"), dialect, tick, order).tree()
+        return _SqlText(statement_of(text, dialect), Schema.of(event, "event"), dialect, tick, order, ties).tree()
     except RefusedError as refused:
         raise query_error(text, refused) from None
     except RecursionError:
@@ -92,9 +101,17 @@ def deepest(text: str) -> int:
 class _SqlText:
     """One query."""
 
-    def __init__(self, statement: Statement, schema: Schema, dialect: str | None, tick: str | None, order: str | None) -> None:
+    def __init__(
+        self,
+        statement: Statement,
+        schema: Schema,
+        dialect: str | None,
+        tick: str | None,
+        order: str | None,
+        ties: str | None,
+    ) -> None:
         self._statement, self._dialect = statement, dialect
-        self._schema, self._tick, self._order = schema, tick, order
+        self._schema, self._tick, self._order, self._ties = schema, tick, order, ties
         self._text = statement.text
         self._kinds = {field.name: field.type for field in schema.fields}
         self._required = frozenset(field.name for field in schema.fields if not field.optional)
@@ -102,7 +119,7 @@ class _SqlText:
         self._le = ""
         self._time: str | None = None
         self._quoted: dict[str, str] = {}
-        self._order_column: str | None = None
+        self._ordered_by: tuple[str, ...] = ()
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
         self._virtual: dict[str, Expr] = {}
@@ -115,7 +132,8 @@ class _SqlText:
         """Return the tree."""
         select, match = self._parsed()
         key = tuple(self._of_table(each) for each in match.partition)
-        order = self._order_column = self._ordered(match)
+        ordered = self._ordered(match)
+        self._ordered_by = ordered.shown
         every = self._every_row(match.rows)
         hidden: list[int] = []
         pattern = self._pattern(match, hidden)
@@ -131,7 +149,7 @@ class _SqlText:
             self._schema.cls,
             None,
             key,
-            order,
+            ordered.order,
             window,
             returns=returns or None,
             payload="Row" if every else "Match",
@@ -142,6 +160,7 @@ class _SqlText:
             bare=type(match.within).__name__ != "Interval",
             ties=False,
             ordered=self._le,
+            rank=ordered.rank,
             notes=notes,
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
             where=self._view.condition,
@@ -212,28 +231,27 @@ class _SqlText:
         except QueryError as error:
             raise self._refused(node, str(error)) from None
 
-    def _ordered(self, match: RowPatternMatch) -> str | None:
-        columns = match.order
-        if not 1 <= len(columns) <= 2:
-            raise RefusedError(
-                f"expected a time in ORDER BY, and perhaps a column that orders rows of one instant, but got {len(columns)}",
-                self._text.place(columns[2]) if columns else match.place,
-            )
-        self._of_input(columns[0].this)
-        named = self._view.named(columns[0].this.name)
-        if named is None or not isinstance(named[1], FieldRead):
-            raise self._refused(columns[0], f"expected a column of the table in ORDER BY but got {self._said(columns[0])}")
-        self._le, instant = named[1].name.lower(), self._schema.instant
-        self._time = next((name for name in self._kinds if name.lower() == self._le), None)
-        if self._le != "le" and instant not in (None, self._time):
-            raise self._refused(columns[0], f"expected the time, {instant}, in ORDER BY but got {self._said(columns[0])}")
-        if self._time is not None and self._kinds[self._time] not in (int, None):
+    def _ordered(self, match: RowPatternMatch) -> RowsOrdered:
+        """Return what ORDER BY says; take note of the column of LE."""
+        first = ""
+        for each in match.order:
+            self._of_input(each.this)
+        if match.order:
+            named = self._view.named(match.order[0].this.name)
+            if named is None or not isinstance(named[1], FieldRead):
+                said = self._said(match.order[0])
+                raise self._refused(match.order[0], f"expected a column of the table in ORDER BY but got {said}")
+            first = named[1].name.lower()
+        reader = OrderReader(self._text, self._schema, self._of_table, self._refused, self._dialect)
+        found = reader.read(match.order, first, match.place, self._order, self._ties)
+        if found.rank is not None and match.within is not None:
             raise self._refused(
-                columns[0], f"expected a column of times in ORDER BY but got {self._said(columns[0])}, which holds none"
+                match.within,
+                "expected no WITHIN where rows are not ordered by a time, as what it counts is no time, but got one; leave it out, "
+                "or order by the time first, ascending",
             )
-        if len(columns) == 1:
-            return self._order
-        return self._of_table(columns[1].this)
+        self._le, self._time = found.le, found.time
+        return found
 
     def _of_input(self, column: Any, where: str = "") -> None:
         """Refuse a column of another table."""
@@ -454,8 +472,8 @@ class _SqlText:
         }
         names = [name for name, field in of.items() if field not in key and (field in self._typed)]
         values = {name: Ref(OF_ROW if self._shows_no_row else "", "last", of[name]) for name in names}
-        ordered = [name for name in (self._time, self._order_column) if name is not None]
-        return {name: values[name] for name in ordered if name in values}, {n: v for n, v in values.items() if n not in ordered}
+        ordered = [name for name in self._ordered_by if name in values]
+        return {name: values[name] for name in ordered}, {n: v for n, v in values.items() if n not in ordered}
 
     def _skip(self, clause: tuple[Word, Word | None] | None) -> str:
         if clause is None or clause[1] is None:

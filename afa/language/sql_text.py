@@ -94,6 +94,11 @@ class SqlText:
         span = self._nearest(node)
         return 0 if span is None else int(self.tokens[span[0]].start)
 
+    def says(self, node: Any, word: str) -> bool:
+        """Return whether a word stands in a node."""
+        span = self._span(node)
+        return span is not None and word in self._upper[span[0] : span[1] + 1]
+
     def quoted(self, node: Any) -> str:
         """Return a node as it was written."""
         span = self._nearest(node)

@@ -11,7 +11,7 @@ unmatchable  arcs that can serve no event are refused
 instant_texts  an instant as text or int, in ticks
 instants     the instant of a time-out, without the user's function; waits: time-outs that the window cuts off are warned of
 reach        states that no arc reaches or leaves yet
-keys         the keys of events
+keys         the keys of events; event_order: which of one LE comes first
 option_values  values of options that several doors take, refused in one wording; conflicts: which options don't go together, one
                table; renamed: old names of options
 copies       copies of an event, counted within int64

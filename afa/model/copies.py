@@ -73,7 +73,7 @@ def refuse_ties(payloads: Sequence[Any], le: int, key: Any, faults: Faults | Non
     at = f"at le={le}" + ("" if key is None else f" of key {key!r}")
     first, second = sorted(payloads, key=repr)[:2]
     said = f"expected rows of one key that ORDER BY tells apart but got {first!r} and {second!r}"
-    hint = "name a further column in ORDER BY, or give order_by=, to say which comes first"
+    hint = 'name a further column in ORDER BY, or give order_by=, to say which comes first; or say ties="value" (afa.sql)'
     if faults is None:
         raise ChangeError(f"{said} {at}: {hint}")
     faults.take(Raised(key, le, None, "", "ties", said), f"{at}, which are alternatives: {hint}")

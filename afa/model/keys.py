@@ -74,9 +74,9 @@ class Keys:
 
 
 def take_key(key: Any) -> Any:
-    """Return a key in its normal form; refuse None and what is not hashable (`ChangeError`)."""
+    """Return a key in its normal form; refuse what is not hashable (`ChangeError`). None is one, as SQL's NULL is."""
     if key is None:
-        raise ChangeError("expected a key but got key=None")
+        return None
     try:
         return any_payload(key)
     except ChangeError as error:

@@ -29,6 +29,7 @@ from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
 from afa.model.conflicts import check
+from afa.model.event_order import EventOrder, is_list
 from afa.model.keys import UNSAID, Keys, take_key
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
@@ -91,7 +92,8 @@ class Core(Twins, Member):
         gapless = None if options.numbers is None else EventNumbers(automaton, options.numbers)
         self.binder = Binder(tick, automaton)
         self.tick = tick  # what one int of LE counts; None: it was not said
-        self.sequence = order_of(automaton, options.order_by, options.numbers)
+        self.sequence = order_of(automaton, options.order_by, options.numbers, keep_payloads)
+        self.event_order = EventOrder.of(self.sequence, automaton.event_schema) if is_list(self.sequence) else None
         self.late = Late(options.late)
         self.progress = Progress(options.arc_punctuation)
         self.progress.lags = self.kept is not None

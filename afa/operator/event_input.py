@@ -91,7 +91,7 @@ def timed(core: Any, change: Change, payload: Any, key: Hashable) -> Change:
     if diff < 0 and not core.retractions:
         raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
     if core.sequence is not None:
-        check_number(payload, core.sequence, core.automaton.event_schema is not None)
+        check_number(payload, core.sequence, core.event_order, core.automaton.event_schema is not None)
     return Change(payload, le, re, diff, key)
 
 

@@ -21,6 +21,7 @@ from afa.change import Change
 from afa.engine import NumberedEngine
 from afa.errors import AfaError, AutomatonError, ChangeError
 from afa.model.automaton import Automaton
+from afa.model.event_order import EventOrder, is_list
 from afa.schema import Field, Schema
 from punctuation.late import copied_callback
 
@@ -230,18 +231,24 @@ def _of_key(key: Hashable) -> str:
 # -- the field that orders events of one LE --------------------------------------------------------------------------------
 
 
-def order_of(automaton: Automaton, order_by: str | None, gapless: Gapless | None) -> str | None:
-    """Return the field that orders events of one LE, or None.
+def order_of(automaton: Automaton, order_by: str | None, gapless: Gapless | None, keep_payloads: bool = True) -> str | None:
+    """Return the field that orders events of one LE, or the list (`afa.model.event_order`), or None.
 
     Raises `AutomatonError` where the event has no such field, `AfaError` where options contradict each other.
     """
     schema = automaton.event_schema
-    if order_by is not None and schema is not None:
+    if is_list(order_by):
+        EventOrder.of(order_by, schema)  # which checks it
+        if not keep_payloads:
+            raise AfaError(
+                f"order_by={order_by!r} can't be combined with keep_payloads=False because one field of an event is kept"
+            )
+    elif order_by is not None and schema is not None:
         _, field = _field(schema, "order_by", order_by)
         if field.optional:
             raise AutomatonError(
                 f"expected a field that is never None, as None is before and after nothing, but got order_by={order_by!r} "
-                f"of {schema.describe()}; annotate it without None"
+                f"of {schema.describe()}; annotate it without None, or say where it stands: {order_by} nulls last"
             )
         if field.type not in (int, float, str):
             got = "Any" if field.type is None else field.type.__name__
@@ -253,8 +260,11 @@ def order_of(automaton: Automaton, order_by: str | None, gapless: Gapless | None
     return gapless.field
 
 
-def check_number(payload: Any, sequence: str, typed: bool) -> None:
+def check_number(payload: Any, sequence: str, order: EventOrder | None, typed: bool) -> None:
     """Raise `ChangeError` unless an event has a value in that field that orders; ``typed``: it has the form of a schema."""
+    if order is not None:
+        order.check(payload)
+        return
     kinds: tuple[type, ...] = (int, float, str) if typed else (int, float)
     number = getattr(payload, sequence, None)
     if type(number) not in kinds or number != number:

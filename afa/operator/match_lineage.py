@@ -56,9 +56,8 @@ def _in_form(core: Any, shown: Schema, match: Any, collapsed: bool) -> Change:
         raise ChangeError(f"expected a match, a Change as the operator announced it, but got {match!r}")
     if match.le is None or (match.re is None and not collapsed):
         raise ChangeError(f"expected a match with its le and re but got le={match.le!r}, re={match.re!r}")
-    if core.keyed is (match.key is None):
-        wanted = "the key of a match" if core.keyed else "a match without a key, of an Operator,"
-        raise ChangeError(f"expected {wanted} but got key={match.key!r}")
+    if match.key is not None and not core.keyed:
+        raise ChangeError(f"expected a match without a key, of an Operator, but got key={match.key!r}")
     key = take_key(match.key) if core.keyed else None
     le = as_ticks(match.le, "le", core.tick)
     re = None if match.re is None else as_ticks(match.re, "re", core.tick)

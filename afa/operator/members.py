@@ -14,6 +14,7 @@ from afa.errors import AfaError
 from afa.lineage.components import Pick, component_of, in_order
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
+from afa.model.event_order import placing
 from afa.schema import Field, Schema
 
 Events = Mapping[str, Sequence[Change]]
@@ -56,7 +57,7 @@ class Members:
         self.named = any(arc.select for arc in automaton.arcs)
         """Whether members are by component."""
         self._place = names.index(asked) if asked in names else None
-        self._order = None if sequence is None or event is None else names.index(sequence)
+        self._order = None if sequence is None or event is None else placing(sequence, event)
 
     def of(self, events: Events) -> Any:
         """Return the members of a match: a tuple; or by component, where the automaton has components."""
@@ -95,7 +96,7 @@ class Members:
         return sorted(dict.fromkeys(change for each in events.values() for change in each), key=self._rank)
 
     def _rank(self, change: Change) -> Any:
-        order = 0 if self._order is None else change.payload[self._order]
+        order = 0 if self._order is None else self._order(change.payload)
         return change.le, order, in_order(Pick("", change.payload, change.re))  # type: ignore[arg-type]
 
 

@@ -110,7 +110,7 @@ class NamedEvents:
 
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
         schema: Schema = core.taken
-        if key is None and core.keys is not None:
+        if key is None and core.keys is not None and not core.keys.columns:
             key = take_key(core.keys.of_change(item))
         change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), key)
         name = change.payload[self._place]

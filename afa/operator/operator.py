@@ -53,7 +53,8 @@ class Operator(Matching, metaclass=OperatorMeta):
         compile runs in Python, and the log says so. "compiled" refuses such arcs (`AutomatonError`) and such automata
         (`AfaError`).
     order_by : str, optional
-        The event's field that orders events of equal LE. None: events of equal LE are alternatives of one step, a multi-event.
+        The event's field that orders events of equal LE. None: events of equal LE are alternatives of one step, a multi-event. Or
+        a list, ``"price desc nulls first, id"``, with ``*`` at its end for all other fields.
     late : "raise" or "drop" or callable
         What becomes of a change with an LE below the last watermark, and of a retraction that waited in vain.
         `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from afa.frames.asked import TAKES, taken_options
-from afa.frames.found import joined, written
+from afa.frames.by_rank import found_by_rank
+from afa.frames.found import written
 from afa.frames.frame_reading import End, FrameReading
-from afa.frames.slicing import by_time, columns_of
-from afa.frames.threads import in_threads
-from afa.frames.through import finding, slices
+from afa.frames.slicing import columns_of
+from afa.frames.through import matches_of
 from afa.io.frame import Frame, is_stored
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, takes_options
@@ -105,10 +105,8 @@ def find(
 
         return replayed(pattern, frame, said, (time, until, diff, end)).matches
     opened = Frame(frame)
+    if (ranked := getattr(pattern, "ranked", None)) is not None:
+        return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)
     plan = reading.asked(pattern, opened, said)
-    rows = by_time(columns_of(opened, plan, reading), plan)
-    threads = threads if plan.native else 1
-    jobs = slices(plan, rows, threads, reading.end) or [finding(plan, rows, group, reading.end) for group in rows.groups]
-    tables = in_threads(jobs, threads)
-    return written(joined([table for found in tables for table in found], plan), opened, plan, reading)
+    return written(matches_of(columns_of(opened, plan, reading), plan, threads, reading.end), opened, plan, reading)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.model.event_order import is_list
 from afa.replay.chains import Candidates, joined_candidates, spans_of
 from afa.replay.costs import Costs
 from afa.replay.holding import field_of
@@ -132,6 +133,8 @@ def _countable(asking: Question) -> bool:
         return False
     if sequence is None:
         return True
+    if is_list(sequence):
+        return False
     field = field_of(asking.plan.events, sequence)
     plain = field.type in (int, float) and not field.optional
     return plain and bool((begin > end).all())  # an LE has several steps, which must not be spread over row groups

@@ -19,6 +19,7 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton, changed
 from afa.model.binding import bound_arc
 from afa.model.conflicts import SKIP, TEMPORAL, check
+from afa.model.event_order import fields_in
 from afa.model.option_values import names_of
 from afa.model.renamed import warn_renamed
 from afa.operator.member_columns import MEMBERS
@@ -177,7 +178,7 @@ def job_of(
     if clash:
         raise AfaError(f"expected other names than {', '.join(reserved)}, and each once, but got {clash[0]!r}")
     known = [field.name for field in fields]
-    if order_by is not None and order_by not in known:
+    if any(name not in known for name in fields_in(order_by)):
         raise AfaError(f"expected the event's field that orders rows, of {', '.join(known)}, but got order_by={order_by!r}")
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")

@@ -81,6 +81,7 @@ def _of_situations(pattern: Any, options: Options) -> PatternOptions:
 
 def _of_query(query: Any, options: Options) -> PatternOptions:
     """Returns the automaton of a query, and what is said of it."""
+    query.check_time()
     tree = query.tree
     check(options.said | {QUERY: True})
     if options.key is not None:

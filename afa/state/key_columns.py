@@ -115,6 +115,12 @@ class KeyColumn:
         present = None if self.present is None else self.present[places]
         return KeyColumn(self.kind, self.values.take(_places(places)) if self.kind is str else self.values[places], present)
 
+    def settled(self) -> KeyColumn:
+        """Return the same values with ``present`` only where some are there and some are not: those taken of others may all be."""
+        if self.present is None or (self.present.any() and not self.present.all()):
+            return self
+        return KeyColumn(self.kind, self.values) if self.present.all() else KeyColumn(None, [None] * len(self))
+
     def part(self, low: int, high: int) -> KeyColumn:
         """Return the values from one place to another."""
         present = None if self.present is None else self.present[low:high]
@@ -269,14 +275,6 @@ class KeyColumns(Sequence[Hashable]):
     def has_objects(self) -> bool:
         """Whether a column is a list of objects."""
         return any(column.kind is None for column in self.columns)
-
-    @property
-    def has_none(self) -> bool:
-        """Whether one of the keys is None."""
-        column = self.columns[0]
-        if self.width:
-            return False
-        return None in column.values if column.kind is None else column.present is not None and not column.present.all()
 
     def take(self, places: Any) -> KeyColumns:
         """Return the keys at places: an array of int64, or of a bool for each key."""

@@ -120,7 +120,7 @@ def _read_pruned(data: Any, n: int) -> list[Pruned]:
 
 
 def _keys(keys: KeyColumns) -> list[Any]:
-    columns = keys.columns
+    columns = [column.settled() for column in keys.columns]
     names = [KINDS[column.kind] for column in columns]
     bits = [None if column.present is None else np.packbits(column.present).tobytes() for column in columns]
     there = [column if column.present is None else column.take(np.flatnonzero(column.present)) for column in columns]

@@ -167,7 +167,7 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
 
 def keys_in(columns: Sequence[Any], single: bool, n: int) -> tuple[Any, list[Any]]:
     """Return of each row the place of its key, and the keys; ``single``: a key is a value, else a tuple of values."""
-    indices, values = distinct(columns[0], nulls=not single)
+    indices, values = distinct(columns[0], nulls=True)
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:
         more, values = distinct(column, nulls=True)

@@ -15,6 +15,7 @@ import numpy as np
 from afa.errors import SnapshotError
 from afa.model.arctable import ArcEvent
 from afa.model.copies import total
+from afa.model.event_order import EventOrder, is_list
 from afa.schema import Schema
 from afa.state.states import CHANGES, COPIES, COVER, LE, NUMBER, OVER, RE, ROWS, START, STATE, M, Pruned, States, same
 from punctuation.progress import Marks, Progress
@@ -87,7 +88,7 @@ def check_states(
     """
     heads, rows, changes = states.heads, states.rows, states.changes
     known = states.keys
-    wanted("keys" if keyed else "no key", not known.has_none if keyed else len(known) == 0 or known == [None], list(known[:7]))
+    wanted("no key", keyed or len(known) == 0 or known == [None], list(known[:7]))
     _check_pruned(states, marks, sequence, retractions)
     bound = np.full(len(states.keys), states.final, np.int64)  # below it a key has its cover only
     for part in states.pruned:
@@ -120,6 +121,9 @@ def check_states(
 def _check_sequence(states: States, schema: Schema | None, sequence: str | None) -> None:
     """Check that sequence numbers are in the order of their events."""
     if sequence is None:
+        return
+    if is_list(sequence):
+        wanted(f"a number as {sequence}", not EventOrder.of(sequence, schema).has_nan(states.payloads), "nan")
         return
     if schema is None:
         found = [getattr(payload, sequence, None) for payload in states.payloads[0].values]

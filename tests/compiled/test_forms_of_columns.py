@@ -153,10 +153,19 @@ def test_of_a_slice_only_its_own_keys_count(no_rows: None) -> None:
     assert len(op._core.engine.store.directory) == 2  # type: ignore[attr-defined]
 
 
-def test_a_key_that_is_missing_in_a_dictionary() -> None:
-    none = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["x", None]))
-    batch = batch_of(pa.array([1, 2]), at=none)
-    assert found(int, batch, "compiled", key="at") == "expected a key but got key=None"
+@pytest.mark.parametrize("missing", ["in the dictionary", "in the places", "in all", "in none"])
+def test_a_key_that_is_missing(missing: str) -> None:
+    """It is a key as any other, in whatever form it comes."""
+    texts = {"in the dictionary": ["x", None], "in all": [None, None], "in none": ["x", "y"]}.get(missing, ["x", "y"])
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, None if missing == "in the places" else 1]), pa.array(texts, pa.string()))
+    wanted = [None if missing == "in all" else "x", "y" if missing == "in none" else None]
+    for column in (coded, coded.dictionary_decode(), coded.dictionary_decode().to_pylist()):
+        for engine in ("compiled", "interpreted"):
+            op = Keyed(automaton(int), key="at", engine=engine)
+            op.push_many(batch_of(pa.array([1, 2]), at=column))
+            assert sorted(op.keys, key=repr) == sorted(set(wanted), key=repr)
+            again = Keyed.restore(automaton(int), op.snapshot(), key="at", engine="compiled")
+            assert sorted(again.keys, key=repr) == sorted(set(wanted), key=repr)
 
 
 @pytest.fixture

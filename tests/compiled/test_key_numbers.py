@@ -232,13 +232,13 @@ def test_keys_that_python_alone_tells_apart_may_share_a_hash() -> None:
 
 def test_numbers_may_be_taken_over() -> None:
     numbers = KeyNumbers()
-    take_image(numbers, [8, [None, "a", None, None, "b", "c", None, None]])
+    take_image(numbers, [8, [None, ["a"], None, None, ["b"], ["c"], None, None]])
     assert [numbers.find(name) for name in ["a", "b", "c"]] == [1, 4, 5]
     assert not numbers.news
     assert [numbers.code(i) for i in range(6)] == [0, 2, 3, 6, 7, 8]
     assert sorted(told(numbers)) == [0, 2, 3, 6, 7, 8]
     with pytest.raises(ValueError, match="expected keys of which none is there twice"):
-        take_image(KeyNumbers(), [2, ["a", "a"]])
+        take_image(KeyNumbers(), [2, [["a"], ["a"]]])
 
 
 @pytest.mark.parametrize("odd", [False, True])

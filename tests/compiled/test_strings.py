@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, insert, retract
 from afa.compiled.code import strings
+from tests.strategies import Seeded
 
 
 class Scan(NamedTuple):
@@ -115,3 +117,22 @@ def test_constants_of_arcs_and_their_tables_stay(few: int) -> None:
         for method, item in items:
             assert getattr(compiled, method)(item) == getattr(interpreted, method)(item), i
     assert len(compiled._core.engine.store.strings) < 150
+
+
+@pytest.mark.parametrize("order", ["rising", "falling", "halving", "any"])
+def test_ranks_stand_as_strings_do(order: str) -> None:
+    """Asked after each string, after many, behind strings that were forgotten."""
+    choose, known, held = Seeded(f"ranks/{order}"), strings.Strings(), set[str]()
+    for i in range(700):
+        number = {"rising": i, "falling": 10_000 - i, "halving": 5000 + (-1) ** i * i}.get(order, choose.number(0, 10_000))
+        held.add(f"{number:06}")
+        known.number(f"{number:06}")
+        if i % 150 == 149:
+            held = {text for text in held if choose.chance(50)}
+            used = np.zeros(len(known), bool)
+            used[[known.number(text) for text in held]] = True
+            known.keep(used)
+        if choose.chance(80) or i > 600:
+            ranks = known.ranks()
+            assert [ranks[known.number(text)] for text in sorted(held)] == sorted(ranks[known.number(text)] for text in held)
+            assert len({ranks[known.number(text)] for text in held}) == len(held)

@@ -329,7 +329,6 @@ QUERY = afa.query("PATTERN SEQ(Trade a) WITHIN 9", event=Trade)
         ({"le": pd.to_datetime([*["2024-01-01"] * 8, None])}, r"expected a value in every row of column 'le' .* none in row 8"),
         ({"price": [1.0] * 8 + ["x"]}, r"expected price: float but got price='x' in Trade, in row 8 of column 'price'"),
         ({"price": [1.0] * 8 + [None]}, r"expected price: float but got price=None in Trade, in row 8 of column 'price'"),
-        ({"symbol": ["A"] * 8 + [None]}, r"expected a value in every row of column 'symbol' \(key\) but got none in row 8"),
         ({"diff": "beside", "beside": [1.5] * 9}, r"expected 1 for an insertion, -1 for a retraction"),
         (
             {"until": "beside", "beside": pd.to_datetime(["2024"] * 9)},

@@ -8,6 +8,7 @@ query, of which the SQL text is written, and shares no code with the library, no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cmp_to_key, partial
 from itertools import permutations
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ FOREVER = 2**63 - 1
 class Row(NamedTuple):
     """A row."""
 
-    p: int
+    p: int | None
     sort: str
     v: int | None
     at: afa.Instant | None = None
@@ -48,6 +49,7 @@ class Sql(NamedTuple):
     keyed: bool
     no_row: str = ""  # "OMIT EMPTY MATCHES", "SHOW EMPTY MATCHES", "WITH UNMATCHED ROWS" behind ALL ROWS PER MATCH
     later: tuple[int, dict[str, tuple[str, Callable[[Picks], bool]]]] | None = None  # from an instant on: other conditions
+    order: tuple[str, ...] = ("seq",)  # columns of ORDER BY behind at, as they are written: of `ORDERS`
 
     def holds(self, name: str, picks: Picks) -> bool:
         """Whether a variable may take the last one of these rows."""
@@ -60,7 +62,7 @@ class Sql(NamedTuple):
         define = ", ".join(f"{name} AS {condition}" for name, (condition, _) in self.define.items())
         parts = [
             "PARTITION BY p" if self.keyed else "",
-            f"ORDER BY at, seq MEASURES {shown}",
+            f"ORDER BY {', '.join(('at', *self.order))} MEASURES {shown}",
             f"{'ALL ROWS' if self.all_rows else 'ONE ROW'} PER MATCH {self.no_row} AFTER MATCH SKIP {self.skip}",
             f"PATTERN ({written(self.pattern)})",
             "" if self.window is None else f"WITHIN {self.window}",
@@ -68,6 +70,27 @@ class Sql(NamedTuple):
             f"DEFINE {define}" if define else "",
         ]
         return f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(part for part in parts if part)})"
+
+
+ORDERS = (
+    "seq", "seq DESC", "sort", "sort DESC", "v NULLS FIRST", "v", "v DESC NULLS FIRST", "v DESC NULLS LAST",
+    "p NULLS FIRST", "p DESC NULLS LAST"
+)  # fmt: skip
+
+
+def before(one: Row, other: Row, order: tuple[str, ...]) -> int:
+    """Negative where a row stands before another one, as ORDER BY at and these columns say."""
+    if one.at != other.at:
+        return (one.at or 0) - (other.at or 0)
+    for column in order:
+        name, *words = column.split()
+        x, y = getattr(one, name), getattr(other, name)
+        if x == y:
+            continue
+        if None in (x, y):
+            return -1 if (x is None) == ("FIRST" in words) else 1
+        return -1 if (x < y) != ("DESC" in words) else 1
+    return 0
 
 
 TIMES = {
@@ -104,7 +127,7 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
 
     out: set[Any] = set()
     for key in {row.p for row in rows} if query.keyed else [None]:
-        own = sorted((row for row in rows if key in (None, row.p)), key=lambda row: (row.at or 0, row.seq))
+        own = sorted((row for row in rows if not query.keyed or row.p == key), key=cmp_to_key(partial(before, order=query.order)))
         start = 0
         while start < len(own):
             until = end(own[start:])  # without WITHIN it bounds what is taken

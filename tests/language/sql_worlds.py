@@ -19,7 +19,7 @@ import pytest
 
 import afa
 from afa import BEGINNING, FOREVER, AfaError, Punctuation, insert, retract
-from tests.language.backtracking import TIMES, Node, Picks, Row, Sql, Term, take, told
+from tests.language.backtracking import ORDERS, TIMES, Node, Picks, Row, Sql, Term, take, told
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
@@ -58,7 +58,14 @@ def query(choose: Choices) -> Sql:
     no_row = choose.one(("", "", "SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", "WITH UNMATCHED ROWS")) if all_rows else ""
     if no_row == "WITH UNMATCHED ROWS" and (skip != "PAST LAST ROW" or "hide" in str(pattern)):
         no_row = ""
-    return Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40), no_row)
+    found = Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40), no_row)
+    return found._replace(order=order(choose)) if choose.chance(40) else found
+
+
+def order(choose: Choices) -> tuple[str, ...]:
+    """Columns behind the time, of which seq tells rows of one instant apart."""
+    columns = {each.split()[0]: each for each in (choose.one(ORDERS) for _ in range(3)) if not each.startswith("seq")}
+    return (*columns.values(), choose.one(("seq", "seq DESC")))
 
 
 def node(choose: Choices, deep: int) -> Node:
@@ -295,7 +302,8 @@ def run(query: Sql, choose: Choices, operator: Any, beside: Beside | None = None
             elif free and len(force) < most:
                 le, seq = free.pop(choose.number(0, len(free) - 1))
                 v = None if choose.chance(8) else choose.number(0, 3)
-                row = Row(choose.number(0, keys), choose.one(kinds), v, le, seq)
+                key = None if query.keyed and choose.chance(15) else choose.number(0, keys)
+                row = Row(key, choose.one(kinds), v, le, seq)
                 force.append(row)
                 ends.pop((le, seq), None)
                 if own and choose.chance(40):
@@ -375,7 +383,7 @@ class Beside:
             self.last += "snapshot "
         if query.later is None and choose.chance(15):
             query = self._swap(operator, query, out)
-        if force and choose.chance(15):
+        if force and choose.chance(15) and (promised or not any(each.startswith("sort") for each in query.order)):
             saved, row = operator.snapshot(), choose.one(tuple(force))
             bad = insert(row._replace(at=None), promised - 1) if promised else insert(row._replace(at=None, sort="?"), row.at)
             with pytest.raises(AfaError, match=r"promised|ORDER BY tells apart"):

@@ -71,11 +71,11 @@ REFUSED = {
     "paren key": (sql(key="PARTITION BY (s)"), "a column but got '(s)'"),
     "mod key": (sql(key="PARTITION BY p % 2"), "a column but got 'p % 2'"),
     "whose key": (sql(key="PARTITION BY u.s"), "a column of t but got 'u.s'"),
-    "order": (sql(order="nosuch"), "the time, at, in ORDER BY but got 'nosuch'"),
-    "plain order": (sql(order="p"), "the time, at, in ORDER BY but got 'p'"),
-    "text order": (sql(order="s"), "the time, at, in ORDER BY but got 's'"),
-    "late order": (sql(order="at DESC"), "a column, ascending, but got 'at DESC'"),
-    "null order": (sql(order="at, p NULLS FIRST"), "a column, ascending, but got 'p NULLS FIRST'"),
+    "order": (sql(order="nosuch"), "a field of Row but got 'nosuch'; its fields: "),
+    "plain order": (sql(order="p + 1"), "a column but got 'p + 1'"),
+    "text order": (sql(order="at, LOWER(s)"), "a column but got 'LOWER(s)'"),
+    "late order": (sql(order="at, at + 1 DESC"), "a column but got 'at + 1'"),
+    "null order": (sql(order="at, note DESC"), "NULLS FIRST or NULLS LAST behind note DESC, as note may be NULL"),
     # 2.6 to 2.9: within expressions
     "max": (sql("b AS MAX(p, 9) > 1"), "one column in MAX but got 'MAX(p, 9)'"),
     "min": (sql(measures="MIN(p, 9) AS x"), "one column in MIN but got 'MIN(p, 9)'"),
@@ -231,7 +231,8 @@ def test_times_are_of_the_column_that_order_by_names() -> None:
             afa.find(afa.sql(text.format(order), event=Bare), frame, time=time)
     for time in ("le", "the_time"):  # LE, and a name that no column has but the times
         assert list(afa.find(afa.sql(text.format(time), event=Bare), frame, time="at")["x"]) == [0]
-    with pytest.raises(QueryError, match="expected a column of times in ORDER BY but got 's', which holds none"):
+    assert list(afa.find(afa.sql(text.format("k"), event=Bare), {**frame, "le": [1, 2, 3]})["x"]) == []  # it is named
+    with pytest.raises(QueryError, match="expected no WITHIN where rows are not ordered by a time"):
         afa.sql(text.format("s"), event=Bare)
     with pytest.raises(QueryError, match="expected a column but got '1'"):
         afa.sql(text.format("1"), event=Bare)

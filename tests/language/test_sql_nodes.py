@@ -57,7 +57,8 @@ def test_each_node_and_each_argument_is_on_the_list_or_refused(place: str) -> No
 
 
 CORPUS = [
-    """SELECT MR."pp", mr."pp" AS q, n, k, l, c FROM c.d.t AS m MATCH_RECOGNIZE (PARTITION BY m.s, flag ORDER BY m.at, p
+    """SELECT MR."pp", mr."pp" AS q, n, k, l, c FROM c.d.t AS m MATCH_RECOGNIZE (PARTITION BY m.s, flag
+        ORDER BY m.at, note DESC NULLS FIRST
         MEASURES RUNNING a.p AS pp, COUNT(*) AS n, COUNT("b".*) AS k, COUNT(b.p) AS l, CLASSIFIER() AS c
         ALL ROWS PER MATCH PATTERN (a b+) DEFINE b AS b.p = a.p) AS MR ORDER BY MR.q DESC NULLS FIRST, 1""",
     """SELECT "MR".* FROM t MATCH_RECOGNIZE (ORDER BY at

@@ -6,6 +6,7 @@ that a stream of ever new ones takes bounded memory; nothing in the state is rew
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -13,7 +14,12 @@ import numpy as np
 
 from afa.expression.evaluation import evaluate
 from afa.state.value_numbers import ValueNumbers
+from punctuation.time import FOREVER
 
+MANY = 64
+"""One new string in fewer than so many, and all are sorted again."""
+MIDDLE, STEP = 1 << 62, 1 << 31
+"""Below which the ranks of a sort stand, and how far behind all a new string: they may come in their order."""
 _METHODS: dict[str, Callable[[str, tuple[Any, ...]], bool]] = {
     "startswith": lambda text, consts: text.startswith(consts),
     "endswith": lambda text, consts: text.endswith(consts),
@@ -45,19 +51,23 @@ class Strings(ValueNumbers):
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.asked = False  # whether any table was made: their addresses change when strings come
         self._tables: dict[tuple[str, tuple[Any, ...]], Any] = {}
-        self._ranks: Any = None
+        self._ranks: Any = None  # by number; None: of no string
+        self._unranked: list[int] = []
+        self._sorted: list[str] = []
+        self._words: list[int] = []  # the ranks of these
         super().__init__(["", *texts])
 
     def _place(self, text: str) -> int:
-        self._ranks = None  # INVARIANT: no number is known that has no rank
         number = super()._place(text)
+        if self._ranks is not None:
+            self._unranked.append(number)  # INVARIANT: no number is known that `ranks` gives no rank
         for (method, consts), table in self._tables.items():
             if number < len(table):
                 table[number] = _METHODS[method](text, consts)
         return number
 
     def keep(self, used: Any) -> None:
-        used[0] = True
+        used[0], self._ranks, self._unranked = True, None, []
         super().keep(used)
 
     def text(self, number: int) -> str:
@@ -86,12 +96,28 @@ class Strings(ValueNumbers):
         free = set(self._free)
         self._numbers = {text: number for number, text in enumerate(self.all) if number not in free}
         self._tables.clear()
-        self.asked, self._ranks = False, None
+        self.asked, self._ranks, self._unranked = False, None, []
 
     def ranks(self) -> Any:
-        """Return the place of each string in the order of all, by number."""
-        if self._ranks is None:
+        """Return words that stand as the strings of all numbers do. O(log n), and a copy of the list, for one that is new."""
+        new, self._unranked = self._unranked, []
+        if self._ranks is None or MANY * len(new) > len(self._sorted) or not all(map(self._ranked, new)):
             order = sorted(range(len(self.all)), key=self.all.__getitem__)
-            self._ranks = np.empty(len(order), np.int64)
-            self._ranks[order] = np.arange(len(order))
+            self._sorted = [self.all[number] for number in order]
+            words = np.arange(1, len(order) + 1) * (MIDDLE // (len(order) + 1))
+            self._ranks, self._words = np.empty(2 * len(order), np.int64), words.tolist()
+            self._ranks[order] = words
         return self._ranks
+
+    def _ranked(self, number: int) -> bool:
+        """Give a new number a rank between its neighbours'; False: there is no room."""
+        text = self.all[number]
+        i, last = bisect_left(self._sorted, text), len(self._sorted)
+        low, high = self._words[i - 1] if i else 0, self._words[i] if i < last else FOREVER
+        if high - low < (STEP if i == last else 2) or number >= len(self._ranks):
+            return False
+        word = low + (STEP if i == last else (high - low) // 2)
+        self._sorted.insert(i, text)
+        self._words.insert(i, word)
+        self._ranks[number] = word
+        return True

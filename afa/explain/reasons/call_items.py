@@ -18,7 +18,8 @@ def push_item(operator: Any, item: Item) -> Output:
     """Carry out one item, and return the minimal difference that it makes."""
     core = operator._core
     port, change, key = item
-    if key is None and core.keys is not None and core.named is None and port == "event" and isinstance(change, Change):
+    made = core.keys is not None and not core.keys.columns  # else it came beside the event
+    if key is None and made and core.named is None and port == "event" and isinstance(change, Change):
         item = port, change, take_key(core.keys.of_change(change))
     found: Output = operator._run(CallInput(core.resolved([item])), True)
     return found

@@ -296,7 +296,7 @@ class Reasons(Matching):
         schema, payload = core.taken, change.payload
         if schema is not None:
             payload = schema.take(schema.dated(payload, change.le))
-        if core.keys is not None and key is None:
+        if core.keys is not None and key is None and not core.keys.columns:
             key = core.keys.of_change(change)
         whole: Change = core.timed(change, payload, key)
         return whole

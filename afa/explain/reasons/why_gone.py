@@ -14,6 +14,7 @@ from afa.explain.reasons.telling import SentenceWords, arc_words
 from afa.lineage import Lineage
 from afa.lineage.lineage import Path
 from afa.model.arc import Arc
+from afa.model.event_order import placing
 from afa.operator.named_swap import NamedSwap
 from afa.schema import any_payload
 
@@ -85,7 +86,7 @@ def _inserted(asked: WithdrawalFacts, match: Change, paths: list[Path]) -> Told:
     lasts = lasting(asked.out, match)
     if lasts is not None:
         return "lifetime", f"with {event}, which {late}, {_lasts(words, match, lasts)}.", ()
-    place = _placed(asked.operator._core.sequence)
+    place = _placed(asked.operator._core)
     here = place(change)
     for path in paths:
         for a, b in pairwise(each for _, each in path):
@@ -115,11 +116,12 @@ def _passes(path: Path, change: Change) -> bool:
     return when[0] < change.le and change.le not in when
 
 
-def _placed(sequence: str | None) -> Any:
+def _placed(core: Any) -> Any:
     """Return a function that tells where an event stands in the order."""
-    if sequence is None:
+    if core.sequence is None:
         return lambda change: (change.le,)
-    return lambda change: (change.le, getattr(change.payload, sequence))
+    value = placing(core.sequence, core.automaton.event_schema)
+    return lambda change: (change.le, value(change.payload))
 
 
 def _lasts(words: SentenceWords, match: Change, other: Change) -> str:

@@ -1,0 +1,40 @@
+"""A frame whose rows are ordered by what is no time, as ORDER BY of SQL may say: their rank takes the place of LE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from afa.errors import AfaError
+from afa.frames.asked import asked
+from afa.frames.found import written
+from afa.frames.frame_reading import FrameReading
+from afa.frames.slicing import fields_of, ranks_of
+from afa.frames.through import matches_of
+from afa.io.frame import Frame, unit_of_times
+from afa.operator.options import Options
+from afa.schema import Schema
+
+
+def found_by_rank(
+    pattern: Any, ranked: Any, frame: Frame, options: Options, threads: int | None, beside: Mapping[str, Any], diff: str | None
+) -> Any:
+    """Return the matches in a frame whose rows are in the order of ``pattern``'s list; ``ranked``: the query over ranks as LEs.
+
+    ``beside``: what is said beside and means nothing without times. Columns ``le`` and ``re`` are left out.
+    """
+    for name, value in beside.items():
+        if value is not None and (name, value) != ("end", "latest"):
+            raise AfaError(f"{name}={value!r} can't be combined with ORDER BY {pattern.tree.rank} because rows have no time there")
+    instant = Schema.of(pattern.tree.event, "event").instant
+    times = None if instant is None else frame.times(instant)
+    tick = options.tick or pattern.tick or (instant and unit_of_times(times, instant))
+    plan = asked(ranked, options.but(tick=tick))
+    columns = fields_of(frame, plan)
+    columns["le"] = ranks_of(columns, plan.events, pattern.tree.rank)
+    if diff is not None:
+        columns["diff"] = frame.counts(diff)
+    found = matches_of(columns, plan, threads, "latest")
+    plan = plan._replace(shown=plan.shown._replace(times=pattern.shown.times))
+    without = {name: column for name, column in found.items() if name not in ("le", "re")}
+    return written(without, frame, plan, FrameReading(instant or frame.names[0], None, diff))
