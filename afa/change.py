@@ -22,7 +22,7 @@ class Change(NamedTuple):
     re : int or None
         Ticks, exclusive. None: ``le + window`` for events, ``FOREVER`` for arcs.
     diff : int
-        How many copies enter or leave; matches come with 1 or -1.
+        How many copies enter or leave; matches come with 1 or -1, those of AFTER MATCH SKIP that show the same together.
     key
         The key that an output of `Keyed` belongs to; None elsewhere.
     """
@@ -101,6 +101,8 @@ def retract(payload: Any, le: Time | None = None, re: Time | None = None, *, key
 
 def put_in_order(changes: list[Change]) -> None:
     """Sort output: retractions first, then insertions, each by LE; ties by what does not depend on arrival either."""
-    changes.sort(key=lambda change: (change.diff, change.le, change.re))
-    if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
-        changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
+    changes.sort(key=lambda change: (change.diff > 0, change.diff == 0, change.le, change.re))
+    if any(a[1:3] == b[1:3] for a, b in itertools.pairwise(changes)):
+        changes.sort(
+            key=lambda change: (change.diff > 0, change.diff == 0, change.le, change.re, repr(change.key), repr(change.payload))
+        )

@@ -48,9 +48,8 @@ class Summary:
     def count(self, le: Any, diff: Any, latest: int) -> None:
         """Count the changes of a batch; ``latest``: the largest timestamp of the input so far."""
         top = np.array([le, diff], np.int64)
-        inserted = int((top[1] > 0).sum())
-        self.inserted += inserted
-        self.withdrawn += len(diff) - inserted
+        self.inserted += int(np.maximum(top[1], 0).sum())
+        self.withdrawn -= int(np.minimum(top[1], 0).sum())
         top = np.concatenate([self._top, top], axis=1)
         self._top = top[:, top[0] >= latest]
 

@@ -29,7 +29,7 @@ from afa.state.sound import wanted
 SECTIONS = (k.Block.events, k.Block.nodes, k.Block.matches, k.Block.pending)
 CAPS = (k.Block.event_cap, k.Block.node_cap, k.Block.match_cap, k.Block.pending_cap)
 TOPS = (k.Block.event_top, k.Block.node_top, k.Block.match_top, k.Block.pending_top)
-SCAN = (k.Memory.scans, k.Memory.held, k.Memory.measured, k.Memory.all_rows, k.Memory.within, k.Memory.shares)
+SCAN = (k.Memory.scans, k.Memory.held, k.Memory.measured, k.Memory.all_rows, k.Memory.shares)
 """Control words that say how a scan chooses."""
 MOST = 1 << 40
 """A number of words, rows or keys that no memory holds."""

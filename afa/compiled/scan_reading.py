@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from afa.compiled.block import KeyBlock
 from afa.compiled.kernel import layout as k
@@ -86,8 +89,8 @@ class ScanReading:
 
     def _found(self, sought: SoughtMatch) -> list[HeldMatch]:
         """Return the matches that show what is sought. O(log matches + those near it)."""
-        begins, le, found = self._shown(), sought.le, list[HeldMatch]()
-        least = le - self._block.head(k.Block.span) if len(begins) else 0
+        begins, le, window, found = self._shown(), sought.le, self._choice.window, list[HeldMatch]()
+        least = le - (self._span if window is None else window)
         for step in begins[: bisect_right(begins, le, key=self._le)][::-1]:
             match = self._match(step)
             over = self._choice.skip == PAST and self._le(self._steps[match.last]) < le  # so are those before it
@@ -96,6 +99,16 @@ class ScanReading:
             if sought.is_among(match.shown):
                 found.append(match)
         return found[::-1]
+
+    @cached_property
+    def _span(self) -> int:
+        """The longest time from the first row of a match that is shown to its last one. O(matches)."""
+        block, begins, width = self._block, np.array(self._shown(), np.int64), k.MatchRow.register + self._store.memory.register
+        if not len(begins):
+            return 0
+        of, le = (block.m[k.HEAD + column * block.head(k.Block.cap) + begins] for column in (k.Block.matches_of, k.Block.le))
+        ends = block.m[block.head(k.Block.matches) + (of >> 24) * width + k.MatchRow.t]
+        return int((ends - le).max())
 
     def _le(self, step: int) -> int:
         return self._block.word(k.Block.le, step)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,6 +40,8 @@ from afa.model.event_order import EventOrder, is_list
 from afa.state.states import ascends
 
 T = TypeVar("T")
+FEW = 16
+"""Entries of a log that are compared in Python, in place of columns."""
 
 
 @functools.cache
@@ -92,7 +95,7 @@ class Store:
         if self.scan is not None:
             m = self.memory.m
             m[k.Memory.scans], m[k.Memory.held] = SKIPS[self.scan.choice.skip], held if self.scan.before is None else 0
-            m[k.Memory.all_rows], m[k.Memory.within] = self.scan.choice.rows is not None, self.scan.choice.window is not None
+            m[k.Memory.all_rows] = self.scan.choice.rows is not None
             m[k.Memory.shares] = k.NOWHERE if self.scan.before is None else held
             m[k.Memory.measured], m[k.Memory.packed_limit] = self.scan.registers.layout.width, 0
         self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, shard
@@ -254,7 +257,7 @@ class Store:
         """Return the output log's net entries, ``[key, sign, T, m, register..]``, and empty the log.
 
         Retractions come first, each by T, then by the key's number, then by their other words. With ``cuts`` the entries of each
-        change on their own, in order of arrival.
+        change on their own, in order of arrival. Where a scan chooses, a sign says how many more matches show the same, or fewer.
         """
         w, s = self.memory.w, self.memory.row
         n, taken = int(w[k.Scratch.log_top]), w[k.Scratch.taken]
@@ -264,20 +267,25 @@ class Store:
             self.missing += ((self.key_of(key), first, last) for key, _, first, last, *_ in rows[gaps].tolist())
             signs[gaps], taken = 0, taken + 1
         changes = None if cuts is None else cuts.change_of(n)
+        columns = [column for column in (changes, times, keys) if column is not None]
         order: Any = None
-        if n > 1 and taken:
+        by_time: Any = None
+        if n > 1 and self.scan is not None:
+            by_time = _ordered(*columns) if taken or not ascends(columns, columns[-1]) else None
+            taken += _summed(rows, by_time, columns, changes)
+            order = None if taken else by_time
+        elif n > 1 and taken:
             by_time = _ordered(changes, times, keys)
             of = np.zeros(n, np.int64) if changes is None else changes[by_time]
             self.call(k.NET, n, self.memory.register, WordArray(np.stack([by_time, of])))
-            if changes is None:
-                found = signs[by_time]
-                order = np.concatenate([by_time[found < 0], by_time[found > 0]])
-        columns = [column for column in (changes, times, keys) if column is not None]
+        if taken and by_time is not None and changes is None:
+            found = signs[by_time]
+            order = np.concatenate([by_time[found < 0], by_time[found > 0]])
         if order is None and (taken or not ascends(columns, columns[-1])):
-            order = _ordered(changes, signs if taken else None, times, keys)
+            order = _ordered(changes, np.sign(signs) if taken else None, times, keys)
             order = order[signs[order] != 0] if taken else order
         if keys is not None:
-            columns = [c for c in (times, keys, changes, signs if taken else None) if c is not None]
+            columns = [c for c in (times, keys, changes, np.sign(signs) if taken else None) if c is not None]
             order = _ties_settled(rows, order, columns, self._ranked)
         if cuts is not None:
             cuts.keep(np.arange(n) if order is None else order)
@@ -329,18 +337,41 @@ def _ordered(*columns: Any) -> Any:
     return np.argsort(found[0], kind="stable") if len(found) == 1 else np.lexsort(found[::-1])
 
 
+def _ties(columns: list[Any], order: Any) -> Any:
+    """Return of which rows but the last the next one is equal in all columns, in an order (None: as they stand)."""
+    same = np.ones(max(len(columns[0] if order is None else order) - 1, 0), np.bool_)
+    for column in columns:
+        values = column if order is None else column[order]
+        same &= values[1:] == values[:-1]
+        if not same.any():
+            break
+    return same
+
+
+def _summed(rows: Any, order: Any, columns: list[Any], changes: Any) -> bool:
+    """Sum up the signs of entries that are equal and belong to one change. Returns whether there are any. O(ties)."""
+    places = np.arange(len(rows))
+    if len(places) > FEW:  # of few rows each is looked at, in less time
+        after = _ties(columns, order)
+        tied = np.append(after, False) | np.append(False, after)
+        places = places[tied] if order is None else order[tied]
+    found, signs = dict[Any, int](), rows[:, k.LogRow.sign]
+    of = repeat(0) if changes is None else changes[places].tolist()
+    for at, change, (key, sign, *words) in zip(places.tolist(), of, rows[places].tolist()):
+        first = found.setdefault((change, key, *words), at)
+        if first != at:
+            signs[first] += sign
+            signs[at] = 0
+    return len(found) < len(places)
+
+
 def _ties_settled(rows: Any, order: Any, columns: list[Any], ranked: Callable[[Any], None]) -> Any:
     """Return an order (None: as they stand) in which rows that are equal in columns follow each other by their other words.
 
     So the way in which a key was served, of several with the same result, does not show, nor what number a string has. O(ties log
     ties); O(rows) where matches of one step have come in the order of their ends, as they mostly do.
     """
-    same = np.ones(max(len(rows if order is None else order) - 1, 0), np.bool_)
-    for column in columns:
-        values = column if order is None else column[order]
-        same &= values[1:] == values[:-1]
-        if not same.any():
-            return order
+    same = _ties(columns, order)
     ends = rows[:, k.LogRow.re] if order is None else rows[order, k.LogRow.re]
     if not (same & (ends[1:] <= ends[:-1])).any():
         return order

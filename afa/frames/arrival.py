@@ -36,7 +36,7 @@ def withdrawing(plan: OperatorPlan, columns: dict[str, Any], batch: int | None) 
             promises = [Punctuation(int(later[low + size]))] if low + size < len(le) else []
             for found in op.push_many([part, *promises], net=batch is not None):
                 if not isinstance(found, Punctuation):
-                    gone += int(np.count_nonzero(found["diff"] < 0))
+                    gone -= int(np.minimum(found["diff"], 0).sum())
         return gone
 
     return carry_out
@@ -49,7 +49,7 @@ def _one_by_one(op: Any, columns: dict[str, Any]) -> int:
     keyed = op._core.keys is not None
     rows = rows_of(op._core, table, (), False)
     outputs = (op.push(change, key=key) if keyed else op.push(change) for _, change, key in rows)
-    return sum(found.diff < 0 for output in outputs for found in output)
+    return sum(max(-found.diff, 0) for output in outputs for found in output)
 
 
 def never(plan: OperatorPlan, columns: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ Columns = dict[str, Any]
 
 
 def joined(tables: Sequence[Columns], asked: OperatorPlan) -> Columns:
-    """Return the matches in force at the end, by LE and RE, out of the operators' tables; ``diff`` is gone."""
+    """Return the matches in force at the end, by LE and RE, out of the operators' tables; each once, or as often as it came."""
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     rows = _in_force(columns, {"diff"} if asked.members is None else {"diff", MEMBERS})
     le, re = columns["le"], columns["re"]
@@ -36,18 +36,21 @@ def joined(tables: Sequence[Columns], asked: OperatorPlan) -> Columns:
 
 def _in_force(columns: Columns, without: set[str]) -> Any:
     """Return the places of matches that came and did not go; None: none went. ``without``: columns that are no part of a match."""
-    gone = np.flatnonzero(columns["diff"] < 0)
+    diff = columns["diff"]
+    gone = np.flatnonzero(diff < 0)
     if not len(gone):
-        return None
+        return None if (diff == 1).all() else np.repeat(np.arange(len(diff)), diff)
     names = [name for name in columns if name not in without]
-    left = Counter(rows_at(columns, names, gone))
-    kept = columns["diff"] > 0
-    come = np.flatnonzero(kept & np.isin(columns["le"], columns["le"][gone]))
+    left = Counter[Any]()
+    for place, row in zip(gone.tolist(), rows_at(columns, names, gone)):
+        left[row] -= diff[place]
+    kept = np.maximum(diff, 0)
+    come = np.flatnonzero((diff > 0) & np.isin(columns["le"], columns["le"][gone]))
     for place, row in zip(come.tolist(), rows_at(columns, names, come)):
-        if left[row]:
-            left[row] -= 1
-            kept[place] = False
-    return np.flatnonzero(kept)
+        taken = min(kept[place], left[row])
+        left[row] -= taken
+        kept[place] -= taken
+    return np.repeat(np.arange(len(diff)), kept)
 
 
 def rows_at(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:

@@ -21,7 +21,7 @@ BETWEEN = {STRICT: ".consecutive()", PARTITION: ".consecutive()", NEXT: ".relaxe
 def builder_text(tree: Tree) -> str:
     """Returns a query as Python text, its window in ticks; ``.of(..)`` of its event class is left to say.
 
-    Raises QueryError where the tree says something that the builder can't.
+    Raises QueryError where the tree says something that the builder can't: so of SQL, whose matches are chosen, and a bag.
 
     >>> from typing import NamedTuple
     >>> from afa.language import many, one

@@ -26,7 +26,7 @@ SIGNS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 def sase_text(tree: Tree) -> str:
     """Returns a query as SASE+ text, its window in ticks.
 
-    Raises QueryError where the tree says something that the text can't.
+    Raises QueryError where the tree says something that the text can't: so of SQL, whose matches are chosen, and a bag.
 
     >>> from typing import NamedTuple
     >>> class Stock(NamedTuple):

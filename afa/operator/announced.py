@@ -13,7 +13,7 @@ import numpy as np
 from afa.change import Announced, Change
 from afa.engine import Logged
 from afa.errors import AfaError
-from afa.lineage.match_ends import LineageSource, events_of
+from afa.lineage.match_ends import LineageSource, events_of, lineage_in_force
 from afa.model.automaton import Automaton
 from afa.operator.collapsed_output import Collapsing
 from afa.operator.members import Events, Members
@@ -48,7 +48,7 @@ class Announcing(PathOutput):
         held = core.held(whole=True)
         come = [change for change in changes if change.diff > 0]
         found = [change for change in changes if change.diff < 0]
-        found += self._changed(held, found)
+        found += self._changed(held, changes)
         self.begin()
         return [*found, *(come if self.members is None else map(self._with_members, come, events_of(held, come)))]
 
@@ -65,9 +65,11 @@ class Announcing(PathOutput):
     def _with_members(self, match: Change, events: Events) -> Change:
         return match if self.members is None else Announced.of(match, self.members.of(events))
 
-    def _changed(self, held: LineageSource, gone: list[Change]) -> list[Change]:
-        """Return the matches that stay and have other events than before, with ``diff`` 0."""
-        left = set(map(_name, gone))
+    def _changed(self, held: LineageSource, told: list[Change]) -> list[Change]:
+        """Return the matches that stay and have other events than before, with ``diff`` 0; not those that have come, too."""
+        several = held.automaton.choice is not None  # then one may go, and another one that shows the same stay
+        stays = (several and change.diff < 0 and lineage_in_force(held, change._replace(diff=1)) is not None for change in told)
+        left = {_name(change) for change, stay in zip(told, stays) if not stay}
         stay = {match: events for name, (match, events) in self._before.items() if name not in left}
         now = zip(stay.items(), events_of(held, list(stay)))
         changed = [(match, events) for (match, before), events in now if _set_of(events) != _set_of(before)]

@@ -273,9 +273,8 @@ class Core(Twins, Member):
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
         found = self.engine.log(cuts)
-        withdrawn = int(np.count_nonzero(found.diff < 0))
-        self.withdrawn += withdrawn
-        self.outputs += len(found.diff) - withdrawn
+        self.withdrawn -= int(np.minimum(found.diff, 0).sum())
+        self.outputs += int(np.maximum(found.diff, 0).sum())
         if self.told is not None:
             found = self.told.told_rows(self, found)
         return found
@@ -382,9 +381,8 @@ class Core(Twins, Member):
         """Bring output into its order, and count it."""
         if len(changes) > 1:
             put_in_order(changes)
-        withdrawn = sum(change.diff < 0 for change in changes)
-        self.withdrawn += withdrawn
-        self.outputs += sum(change.diff > 0 for change in changes)
+        self.withdrawn -= sum(min(change.diff, 0) for change in changes)
+        self.outputs += sum(max(change.diff, 0) for change in changes)
 
     def check(self) -> None:
         """Assert all invariants; for tests."""

@@ -34,7 +34,7 @@ class Statistics(NamedTuple):
     changes : int
         Event changes taken so far, a change of n copies as n.
     outputs : int
-        Matches inserted so far.
+        Matches inserted so far, those that show the same (AFTER MATCH SKIP) one by one; likewise ``retractions``.
     retractions : int
         Matches withdrawn so far.
     late : int

@@ -65,7 +65,7 @@ class ChangedRows(NamedTuple):
 class ScanState(State):
     """The rows of one key, and the matches that are shown, by the places of their first rows."""
 
-    __slots__ = ("behind", "final", "shown", "spans")
+    __slots__ = ("behind", "shown", "spans")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         super().__init__(key, journal, ordered)
@@ -77,13 +77,16 @@ class ScanState(State):
         """Make anew what no journal undoes."""
         forget_places(self.shown)
         self.spans: list[ChangedRows] = []  # of this call, in order
-        self.final: list[ScanMatch] = []  # that it has made final
+
+    def touch(self, le: int, re: int, register: Any, sign: int) -> None:
+        """Count one more or one fewer match that shows this, in this call."""
+        self.delta[le, re, register] = self.delta.get((le, re, register), 0) + sign
 
     def sizes(self, final: int, shown: Any = None) -> tuple[int, ...]:
         events, _, runs, _, pending, ties, steps, copies, _ = super().sizes(final, shown)
         threads = {row.key: sum(map(len, row.nodes)) for row in self.index.values()}
         kept = sum(n for row, n in zip(self.index.values(), threads.values()) if row.le < final)
-        matches = sum(map(len, self.matches.values()))
+        matches = sum(len(match.shown) for match in self.shown.values())
         return events, sum(threads.values()), runs, matches, pending, ties, steps, copies, kept
 
 
@@ -314,19 +317,12 @@ class RowScan(Algorithm):
         start = min(start, self.next_row(s, Standing(here, False)))
         i = s.shown.bisect_left(start)
         lands = self.landing(s.shown.peekitem(i - 1)[1]) if i else Standing(start, False)
-        resumes = max(start, self.next_row(s, lands))
-        # What stays may show what one that may change shows, too: with all rows shown any row may come to stand in one.
-        ends = [(s.shown[start].rows[-1], start) for start in s.shown.irange(None, resumes, inclusive=(True, False))]
-        most = s.place(max((s.index[end].le for end, _ in ends), default=-NEVER) + 1)
-        further = resumes if self.choice.rows is not None else self.next_match(s, Standing(resumes, False), most)
-        le = s.index[further].le if further in s.index else t
-        return next((start for end, start in ends if s.index[end].le >= le), resumes)
+        return max(start, self.next_row(s, lands))
 
     def forget(self, s: Any, t: int) -> None:
         """Drop what follows from nothing that may change."""
         resumes = self.resumes(s, t)
         for start in list(s.shown.irange(None, resumes, inclusive=(True, False))):
-            s.final.append(s.shown[start])
             s.journal.drop(s.shown, start)
         for place in list(s.index.irange(None, resumes, inclusive=(True, False))):
             s.journal.drop(s.index, place)

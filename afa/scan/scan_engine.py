@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -35,14 +34,7 @@ class ScanEngine(InterpretedEngine):
         return ScanState(key, self._journal, self._sequence is not None)
 
     def _changes(self, s: Any) -> Iterator[Change]:
-        for (le, re, record), old in s.delta.items():
-            now = s.count(le, re, record)
-            if (now > 0) != (old > 0):
-                yield Change(record, le, re, 1 if now else -1, s.key)
-        for match in s.final:
-            for shown in match.shown:
-                s.touch(*shown, -1)
-        s.final.clear()
+        return (Change(record, le, re, diff, s.key) for (le, re, record), diff in s.delta.items() if diff)
 
     def _clean(self, s: State) -> None:
         self._on(s)
@@ -84,11 +76,8 @@ class ScanEngine(InterpretedEngine):
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]]:
         s: Any = self.states.get(key)
-        if s is None:
-            return []
-        gone = Counter(shown for match in s.final for shown in match.shown)  # which the end of the call counts off
-        held = ((le, re, record, n) for le in s.matches.irange(low) for (record, re), n in s.matches[le].items())
-        return [(record, le, re) for le, re, record, n in held if n > gone[le, re, record]]
+        shown = (each for match in s.shown.values() for each in match.shown) if s is not None else ()
+        return [(record, le, re) for le, re, record in shown if le >= low]
 
     def living(self, t: int) -> Living:
         begun, rows = FOREVER, 0
@@ -157,11 +146,5 @@ class ScanEngine(InterpretedEngine):
             fresh.index[place] = row
         seen = {match.rows[0]: match for match in self._algorithm.all_shown(fresh)}
         assert seen == dict(s.shown), f"shown: {seen} against {dict(s.shown)}"
-        counts: dict[Any, int] = {}
-        for match in seen.values():
-            for shown in match.shown:
-                counts[shown] = counts.get(shown, 0) + 1
-        held = {(le, re, record): n for le, bucket in s.matches.items() for (record, re), n in bucket.items()}
-        assert counts == held, f"matches: {counts} against {held}"
         assert not s.delta, "a difference was left behind"
         assert all(count > 0 for count in s.pending.values()), "pending counts"

@@ -235,6 +235,11 @@ def written(job: Job, answer: BucketAnswer, bad: Sequence[BadRow], metrics: dict
 
 
 def _matches(schema: pa.Schema, changes: pa.Table) -> pa.Table:
+    """Return changes of matches as rows, of which each says that one comes or goes."""
+    diff = changes["diff"].to_numpy()
+    if (np.abs(diff) > 1).any():
+        changes = changes.take(np.repeat(np.arange(len(diff)), np.abs(diff)))
+        changes = changes.set_column(changes.column_names.index("diff"), "diff", pc.sign(changes["diff"]))
     n = changes.num_rows
     re = pc.if_else(pc.equal(changes["re"], FOREVER), pa.scalar(None, pa.int64()), changes["re"])
     columns = {name: changes[name] for name in changes.schema.names}

@@ -198,7 +198,8 @@ def current(changes: DataFrame) -> DataFrame:
     Returns
     -------
     DataFrame
-        Key columns, register fields, ``le``, ``re``, ``id``; each match once. ``members``, if there are any, as they came with the
+        Key columns, register fields, ``le``, ``re``, ``id``; each match once, where AFTER MATCH SKIP chooses as often as it is
+        there. ``members``, if there are any, as they came with the
         match; of one that was withdrawn and came again those of one of its rows (`keep_current` has the last ones).
 
     Examples
@@ -208,9 +209,10 @@ def current(changes: DataFrame) -> DataFrame:
     kept = [name for name in changes.columns if name not in FOLD]
     nested = [field.name for field in changes.schema if isinstance(field.dataType, (ArrayType, StructType))]
     told = [name for name in kept if name == MEMBERS and name in nested]  # else it is a register's field
-    sums = [F.sum("diff").alias("copies"), *(F.max(name).alias(name) for name in told)]
+    sums = [F.sum("diff").alias("diff"), *(F.max(name).alias(name) for name in told)]
     found = changes.where(F.col("kind") == MATCH).groupBy(*(column(name) for name in kept if name not in told)).agg(*sums)
-    return found.where(F.col("copies") > 0).select(*map(column, kept))
+    each = F.explode(F.sequence(F.lit(1), F.col("diff"))).alias("diff")
+    return found.where(F.col("diff") > 0).select(*map(column, kept), each).drop("diff")
 
 
 def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Callable[[DataFrame, int], None]:

@@ -7,6 +7,7 @@ query, of which the SQL text is written, and shares no code with the library, no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cmp_to_key, partial
 from itertools import permutations
@@ -119,13 +120,13 @@ def written(node: Node) -> str:
 # -- the matcher -----------------------------------------------------------------------------------------------------------------
 
 
-def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType({})) -> set[Any]:
-    """What the query says of these rows: (key, values, le, re). ``ends``: REs of rows, by instant and ``seq``."""
+def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType({})) -> Counter[Any]:
+    """What the query says of these rows: how often (key, values, le, re). ``ends``: REs of rows, by instant and ``seq``."""
 
     def end(rows: Iterable[Row]) -> int:
         return min((ends.get((row.at, row.seq), FOREVER) for row in rows), default=FOREVER)
 
-    out: set[Any] = set()
+    out = Counter[Any]()
     for key in {row.p for row in rows} if query.keyed else [None]:
         own = sorted((row for row in rows if not query.keyed or row.p == key), key=cmp_to_key(partial(before, order=query.order)))
         start = 0
@@ -137,13 +138,13 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
             if not picks and (query.no_row == "WITH UNMATCHED ROWS" or (found == () and query.no_row != "OMIT EMPTY MATCHES")):
                 shown, row = tuple(value(()) for _, value in query.measures), own[start]
                 re = end([row]) if query.window is None else (row.at or 0) + query.window
-                out.add((key, (shown, tuple(row)) if query.all_rows else shown, row.at, re))
+                out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += 1
             for i in range(len(picks)) if query.all_rows else [len(picks) - 1] if picks else []:
                 shown = tuple(value(picks if term.startswith("FINAL") else picks[: i + 1]) for term, value in query.measures)
                 row = picks[i][1]
                 re = end(row for _, row, _ in picks) if query.window is None else (picks[0][1].at or 0) + query.window
                 if not (query.all_rows and picks[i][2]):
-                    out.add((key, (shown, tuple(row)) if query.all_rows else shown, row.at, re))
+                    out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += 1
             start += max(1, resumes(query.skip, picks)) if picks else 1
     return out
 

@@ -7,6 +7,7 @@ predicate of what was picked (`tests/language/meaning.py`). No automaton, no reg
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -57,10 +58,16 @@ def matches(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -
 
     ``punctuation`` is that of the event input; only a negation at the end reads it.
     """
-    out = set()
+    return set(counted(tree, events, punctuation))
+
+
+def counted(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> Counter[tuple[Any, int, int]]:
+    """The same, and how often: where AFTER MATCH SKIP chooses, each choice is one; else equal ones are one."""
+    out = Counter[tuple[Any, int, int]]()
     for found in chosen(tree, choices(tree, events, punctuation)):
         shown = payload(tree, found)
-        out.add((shown if found.key is None else (found.key, shown), found.le, found.re))
+        match = shown if found.key is None else (found.key, shown), found.le, found.re
+        out[match] = 1 if tree.skip is None else out[match] + 1
     return out
 
 

@@ -6,11 +6,11 @@ no call says of a row that it comes and goes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from afa import Change
 from afa.expression.nodes import Const, Expr, changed
 from afa.language.pattern import PARTITION, Tree
 from afa.language.terms import Aggregate, Classifier, Final, Ref
@@ -18,9 +18,9 @@ from punctuation.time import BEGINNING
 from tests.language.meaning import Taken, value
 from tests.language.oracle import Event, Found, choices, chosen
 from tests.language.trees import SKIPS, Allowed, Maker, Tick, names_of
-from tests.language.worlds import SHAPES, Op, Side, Stream, World, operations, run, shown, smaller, words
+from tests.language.worlds import SHAPES, Side, Stream, World, operations, run, smaller, words
 from tests.strategies import Choices, Seeded
-from tests.worlds.kind import Seen, Worlds
+from tests.worlds.kind import Worlds
 
 COLUMNS = tuple(name for name in Tick._fields if name != "key")
 
@@ -71,14 +71,14 @@ def is_term(node: Expr) -> bool:
 # -- what must come --------------------------------------------------------------------------------------------------------------
 
 
-def rows(of: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> set[Any]:
-    """The rows ``(payload, le, re)`` of all chosen matches; with a key ``((key, payload), le, re)``."""
-    found = set()
+def rows(of: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> Counter[Any]:
+    """The rows ``(payload, le, re)`` of all chosen matches, and how often; with a key ``((key, payload), le, re)``."""
+    found = Counter[Any]()
     for match in chosen(of, choices(of, events, punctuation)):
         for i, (name, event) in enumerate(match.picks):
             if name not in {names_of(of.pattern)[place] for place in of.rows or ()}:
                 payload = tuple(seen(of, match, i, expr) for _, expr in of.returns)
-                found.add((payload if match.key is None else (match.key, payload), event.le, match.re))
+                found[payload if match.key is None else (match.key, payload), event.le, match.re] += 1
     return found
 
 
@@ -96,25 +96,8 @@ def seen(of: Tree, match: Found, i: int, expr: Expr) -> Any:
 class RowSide(Side):
     """An operator at work that tells rows."""
 
-    def judge(self, op: Op, out: list[Any]) -> Seen:
-        before = set(self.held)
-        self.in_one(out, net=op[0] != "batch" or op[2])
-        retractions = len(before - self.held)
-        expected = rows(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
-        assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
-        self.operator._check()
-        return Seen(steps=1, matches=len(self.held - before), retractions=retractions)
-
-    def in_one(self, out: list[Any], net: bool) -> None:
-        """Take the output of a call; of a net one no row comes and goes."""
-        met = set()
-        for change in out:
-            if isinstance(change, Change):
-                row = shown(change)
-                assert (row in self.held) == (change.diff < 0), f"{change} does not fit what is in force"
-                assert not net or row not in met, f"{change} comes and goes in one call"
-                met.add(row)
-                self.held ^= {row}
+    def expected(self, events: list[Event]) -> Counter[Any]:
+        return rows(self.query.tree, events, self.promised)
 
 
 class TiedStream(Stream):

@@ -18,7 +18,7 @@ from afa.language.pattern import Tree
 from afa.language.query import Query
 from punctuation.time import BEGINNING
 from tests import oracle
-from tests.language.oracle import Event, matches
+from tests.language.oracle import Event, counted
 from tests.language.shrink import smaller_trees
 from tests.language.trees import TYPES, Allowed, Tick, tree
 from tests.strategies import Choices, Seeded
@@ -177,7 +177,7 @@ class Side:
         self.waits = int(self.operator.automaton.having is not None)
         self.copies: Counter[Event] = Counter()
         self.promised = BEGINNING
-        self.held: set[Any] = set()
+        self.held = Counter[Any]()
 
     def step(self, op: Op) -> Seen:
         """One operation, and what `judge` says of it."""
@@ -191,20 +191,32 @@ class Side:
 
     def judge(self, op: Op, out: list[Any]) -> Seen:
         """Hold what an operation has told against the oracle."""
-        before, retractions = self.held, 0
-        self.held = set(before)
+        before, retractions = self.held, self.take(out, op[0] != "batch" or op[2])
+        expected = self.expected([event for event, n in self.copies.items() if n > 0])
+        assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
+        self.operator._check()
+        return Seen(steps=1, matches=(self.held - before).total(), retractions=retractions)
+
+    def take(self, out: list[Any], net: bool) -> int:
+        """Take the output of a call; of a net one each match is told once. Returns how many matches were withdrawn."""
+        self.held, retractions, met = self.held.copy(), 0, set()
         for change in out:
             if isinstance(change, Punctuation):
                 continue
             match = shown(change)
-            retractions += change.diff < 0
-            assert (match in self.held) == (change.diff < 0), f"{change} does not fit what is in force"
-            self.held ^= {match}
-        expected = matches(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
-        expected = oracle.longest(expected) if self.longest else expected
-        assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
-        self.operator._check()
-        return Seen(steps=1, matches=len(self.held - before), retractions=retractions)
+            retractions -= min(change.diff, 0)
+            self.held[match] += change.diff
+            assert change.diff, f"{change} says nothing"
+            assert self.held[match] >= 0, f"{change} does not fit what is in force"
+            assert not net or match not in met, f"{change} is told twice in one call"
+            met.add(match)
+        self.held = +self.held
+        return retractions
+
+    def expected(self, events: list[Event]) -> Counter[Any]:
+        """What is in force by the oracle, and how often."""
+        found = counted(self.query.tree, events, self.promised)
+        return Counter(oracle.longest(set(found))) if self.longest else found
 
     def note(self, op: Op) -> None:
         """What an operation says of the events in force."""

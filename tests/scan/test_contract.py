@@ -137,20 +137,24 @@ def test_before_the_first_row_of_a_match_there_is_none(condition: str, shown: li
     assert [tuple(change.payload) for change in out if isinstance(change, Change)] == shown
 
 
-def test_equal_matches_are_one(engine: str) -> None:
-    """Two attempts that end at one row show the same: told once, withdrawn with the last of them."""
+def test_the_output_is_a_bag(engine: str) -> None:
+    """Two attempts that end at one row show the same: two rows, told by one change, withdrawn each with its match."""
     query = afa.sql(
         """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(at) AS last AFTER MATCH SKIP TO NEXT ROW PATTERN (A+ B)
         DEFINE A AS a = 1, B AS b = 1)""",
         event=Row,
     )
     op = query.operator(engine=engine)
-    assert [change.diff for change in op.push_many([insert(row(name), le) for le, name in enumerate("aab", 1)])] == [1]
-    assert op.push(retract(row("a"), 1)) == []
-    assert [change.diff for change in op.push(retract(row("a"), 2))] == [-1]
+    assert [change.diff for change in op.push_many([insert(row(name), le) for le, name in enumerate("aab", 1)])] == [2]
+    assert op.statistics.matches == op.statistics.outputs == 2
+    assert [change.diff for change in op.push(retract(row("a"), 1))] == [-1]
+    assert [change.diff for change in op.push_many([insert(row("a"), 0), insert(row("a"), 1)])] == [2]
+    assert op.push_many([retract(row("a"), 2), insert(row("ac"), 2)]) == []  # one goes, and one that shows the same comes
+    assert [change.diff for change in op.push(retract(row("b"), 3))] == [-3]
+    assert op.statistics.retractions == op.statistics.outputs == 4
 
 
-def test_what_is_final_is_not_told_again(engine: str) -> None:
+def test_what_is_final_does_not_hide_its_equal(engine: str) -> None:
     """A row of a final match may stand in another one that shows it likewise; matches may be equal where two rows share an LE."""
     rises = afa.sql(
         """SELECT a FROM t MATCH_RECOGNIZE (ORDER BY at ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y)
@@ -160,7 +164,7 @@ def test_what_is_final_is_not_told_again(engine: str) -> None:
     op = rises.operator(engine=engine)
     assert len(op.push_many([insert(Row(a, 0, 0), a) for a in (1, 2)])) == 2
     op.push(Punctuation(9))
-    assert [(told.diff, told.le) for told in op.push(insert(Row(3, 0, 0), 9)) if isinstance(told, Change)] == [(1, 9)]
+    assert [(told.diff, told.le) for told in op.push(insert(Row(3, 0, 0), 9)) if isinstance(told, Change)] == [(1, 2), (1, 9)]
     alone = afa.sql(
         """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, b MEASURES MAX(Y.c) AS most AFTER MATCH SKIP PAST LAST ROW PATTERN (X Y?)
         WITHIN 6 DEFINE Y AS a = 1)""",
@@ -170,7 +174,7 @@ def test_what_is_final_is_not_told_again(engine: str) -> None:
     assert len(op.push_many([insert(Row(a, b, 7), le) for a, b, le in ((0, 0, 5), (0, 1, 5), (1, 0, 6))])) == 2
     op.push(Punctuation(6))
     told = op.push(retract(Row(1, 0, 7), 6))
-    assert [(change.diff, change.payload.most) for change in told] == [(-1, 7)]  # type: ignore[union-attr]
+    assert [(change.diff, change.payload.most) for change in told] == [(-1, 7), (1, None)]  # type: ignore[union-attr]
 
 
 # -- what is final ---------------------------------------------------------------------------------------------------------------

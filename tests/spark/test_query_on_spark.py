@@ -211,3 +211,27 @@ def test_a_static_table_with_stages(spark: Any, query: Any) -> None:
     want = wanted(query, stream)
     assert want
     assert told(found, query) == want
+
+
+def test_rows_that_show_the_same(spark: Any, tmp_path: Path) -> None:
+    """SQL's answer is a bag: at once, as changes, folded, and as a table that goes on from the one before."""
+    text = """SELECT * FROM stocks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES b.price AS top
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (a+ b) DEFINE a AS price < 5, b AS price >= 5)"""
+    query = afa.sql(text, event=Stock, tick="us")
+    parts = [[("A", 1, 0), ("A", 1, 1), ("A", 5, 3)], [("A", 1, 2), ("B", 1, 0)], [("A", 2, 4), ("B", 7, 2), ("B", 7, 1)]]
+    rows = [(symbol, price, BASE + timedelta(seconds=t)) for part in parts for symbol, price, t in part]
+    found = spark.createDataFrame(rows, COLUMNS).transform(match(query, time="time", buckets=2)).where("kind = 'match'")
+    wanted = [("A", 5, 1)] * 3 + [("B", 7, 1)]
+    assert sorted((row.symbol, row.top, row["diff"]) for row in found.collect()) == wanted
+    events = Files(tmp_path / "in")
+    for part in parts:
+        events.put(in_lines(part))
+    read = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(events.path))
+    changes = read.transform(match(query, time="time", lateness="1 hour", buckets=2))
+    run(changes, tmp_path)
+    log = spark.read.parquet(str(tmp_path / "changes"))
+    assert {row["diff"] for row in log.collect()} <= {1, -1}
+    assert sorted((row.symbol, row.top, 1) for row in afa.spark.current(log).collect()) == wanted
+    kept = changes.writeStream.foreachBatch(afa.spark.keep_current(tmp_path / "now")).trigger(availableNow=True)
+    kept.option("checkpointLocation", str(tmp_path / "kept")).start().awaitTermination()
+    assert sorted((row.symbol, row.top, 1) for row in spark.read.parquet(str(tmp_path / "now")).collect()) == wanted

@@ -100,7 +100,7 @@ def move(m: Memory, b: Block, to: Block, first: int) -> None:
     to.steps = n
     copy_head(m, b, to)
     to.shown_last = b.shown_last - b.shown_first
-    to.shown_first, to.span = 0, b.span
+    to.shown_first = 0
     place = first
     for k in range(to.shown_last):  # INVARIANT: they begin at live steps, in order
         while b.order[place] != b.shown[b.shown_first + k]:

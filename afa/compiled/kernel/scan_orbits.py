@@ -13,13 +13,11 @@ A place is where a row stands in the order. A scan stands at a place: of the fir
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.clean import cover_of
 from afa.compiled.kernel.events import merge, move_words
 from afa.compiled.kernel.heap import put_of_step, room, save
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.lists import copy, same_words
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import log_match
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place, is_before
@@ -125,15 +123,9 @@ def place_of(m: Memory, b: Block, position: int) -> int:
 
 
 @kernel
-def end_of(m: Memory, b: Block, position: int) -> int:
-    """Return the address of how a match shown ends."""
-    return b + b.matches + b.matches_of[b.shown[position]].first * (MatchRow.register + m.register_words)
-
-
-@kernel
 def landing_of(m: Memory, b: Block, position: int) -> int:
     """Return the place where a scan goes on behind a match shown."""
-    end = MatchRow(end_of(m, b, position))
+    end = MatchRow(b + b.matches + b.matches_of[b.shown[position]].first * (MatchRow.register + m.register_words))
     le, seq = end.register[0], end.register[1]
     place = find_place(m, b, le, seq)
     if end.register[2] and place < b.last and not is_before_row(m, b, le, seq, b.order[place]):
@@ -145,48 +137,6 @@ def landing_of(m: Memory, b: Block, position: int) -> int:
 def is_before_row(m: Memory, b: Block, le: int, seq: int, i: int) -> bool:
     """Return whether ``(le, seq)`` comes before a step that does not come before it."""
     return b.le[i] != le or (m.ordered != 0 and b.seq[i] != seq)
-
-
-@kernel
-def shows(m: Memory, b: Block, position: int, a: Any, row: int) -> bool:
-    """Return whether a match shown shows what a row of `MatchRow` does: the same record and lifetime."""
-    width, rows = MatchRow.register + m.register_words, b.matches_of[b.shown[position]]
-    for k in range(rows.first + 1, rows.first + rows.count):
-        if same_words(a, row, m, b + b.matches + k * width, width):
-            return True
-    return False
-
-
-@kernel
-def is_shown(m: Memory, b: Block, a: Any, row: int, position: int, le: int) -> bool:
-    """Return whether any match beside a position shows what a row of `MatchRow` does, of one that begins at ``le``."""
-    t, k = MatchRow(a, row).t, position - 1
-    first, last = (le, le) if m.within else (t - b.span, t)
-    while k >= b.shown_first and b.le[b.shown[k]] >= first:
-        if MatchRow(end_of(m, b, k)).t >= t:
-            if shows(m, b, k, a, row):
-                return True
-        elif m.scans == SCAN_PAST:
-            break
-        k -= 1
-    k = position
-    while k < b.shown_last and b.le[b.shown[k]] <= last:
-        if shows(m, b, k, a, row):
-            return True
-        k += 1
-    return False
-
-
-@kernel
-def repeats(m: Memory, a: Any, first: int, row: int) -> bool:
-    """Return whether a row of a match shows what one before it does, from ``first`` on; both have one LE then."""
-    width = MatchRow.register + m.register_words
-    other = row - width
-    while other >= first and MatchRow(a, other).t == MatchRow(a, row).t:
-        if same_words(a, row, a, other, width):
-            return True
-        other -= width
-    return False
 
 
 @kernel
@@ -214,9 +164,7 @@ def drop_shown(m: Memory, w: Scratch, b: Block, position: int) -> int:
     b.shown_last -= 1
     first = b + b.matches + (rows.first + 1) * width
     for k in range(rows.count - 1):
-        row = first + k * width
-        if not repeats(m, m, first, row) and not is_shown(m, b, m, row, position, b.le[i]):
-            log_match(m, w, m, row, -1)
+        log_match(m, w, m, first + k * width, -1)
     put_of_step(m, w, i, b.matches_of + i, 0)
     return DONE
 
@@ -251,16 +199,13 @@ def put_shown(m: Memory, w: Scratch, p: Program, b: Block, start: int, end: int)
         head.register[j] = 0
     head.register[0], head.register[1], head.register[2] = b.le[on], b.seq[on], lands & 1
     for k in range(1, count + 1):
-        row = base + k * width
-        if not repeats(m, w, base + width, row) and not is_shown(m, b, w, row, position, b.le[i]):
-            log_match(m, w, w, row, 1)
+        log_match(m, w, w, base + k * width, 1)
     copy(w, base, m, b + b.matches + b.match_top * width, (1 + count) * width)
     put_of_step(m, w, i, b.matches_of + i, Slice(b.match_top, 1 + count))
     b.match_top += 1 + count
     move_words(m, b.shown + position, b.shown + position + 1, rest)
     b.shown[position] = i
     b.shown_last += 1
-    b.span = max(b.span, b.le[last] - b.le[i])
     return (lands >> 1) + (lands & 1)
 
 
@@ -378,20 +323,6 @@ def resumes(m: Memory, w: Scratch, b: Block, t: int) -> int:
     k = shown_from(m, b, place) - 1
     if k >= b.shown_first:
         place = max(place, landing_of(m, b, k))
-    # What stays may show what one that may change shows, too: with all rows shown any row may come to stand in one.
-    most = BEGINNING
-    position = shown_from(m, b, place)
-    for k in range(b.shown_first, position):
-        most = max(most, MatchRow(end_of(m, b, k)).t)
-    further = place
-    if m.all_rows == 0:
-        further, _end = next_match(m, w, b, place, find_place(m, b, most + 1, 0) if most < FOREVER else b.last)
-        if further < 0:
-            return further
-    le = b.le[b.order[further]] if further < b.last else t
-    for k in range(b.shown_first, position if most >= le else b.shown_first):
-        if MatchRow(end_of(m, b, k)).t >= le:
-            return place_of(m, b, k)
     return place
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.change import Change, put_in_order
+from afa.change import Announced, Change, put_in_order
 from afa.lineage import Lineage
 from afa.model.keys import take_key
 from afa.operator.call import Output
@@ -33,25 +33,32 @@ def lineage_now(operator: Any, match: Change) -> Lineage:
 def left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
     """Return which records of the items' outputs leave, in order of output: item, and place in its output.
 
-    With ``net`` of each match the last record, if the call has changed it, then the last punctuation.
+    With ``net`` of each match the last record that says what the call comes to, if it has changed it, with the whole ``diff``;
+    then the last punctuation.
     """
     places = [(i, j) for i, out in enumerate(outs) for j in range(len(out))]
     if not net:
         return places
     total: dict[Any, int] = {}
-    last: dict[Any, tuple[int, int]] = {}
+    last: dict[Any, tuple[int, int]] = {}  # by match and whether it came
     promise = None
     for i, j in places:
-        change = outs[i][j]
-        if isinstance(change, Punctuation):
+        item = outs[i][j]
+        if isinstance(item, Punctuation):
             promise = (i, j)
             continue
-        name = match_name(change)
-        total[name] = total.get(name, 0) + change.diff
-        last[name] = (i, j)
-    ordered: Any = [outs[i][j] for name, (i, j) in last.items() if total[name]]
+        name = match_name(item)
+        total[name] = total.get(name, 0) + item.diff
+        last[name, item.diff > 0] = (i, j)
+    ordered: list[Any] = []
+    for name, diff in total.items():
+        if diff:
+            i, j = last[name, diff > 0]
+            change: Any = outs[i][j]
+            outs[i][j] = change if change.diff == diff else Announced.of(change._replace(diff=diff), change.members)
+            ordered.append(outs[i][j])
     put_in_order(ordered)
-    return [last[match_name(change)] for change in ordered] + ([] if promise is None else [promise])
+    return [last[match_name(change), change.diff > 0] for change in ordered] + ([] if promise is None else [promise])
 
 
 def match_name(match: Change) -> Any:

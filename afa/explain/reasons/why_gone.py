@@ -133,7 +133,7 @@ def lasting(out: list[Change], match: Change) -> Change | None:
     """Return, of what came or went the other way beside a match, one that shows the same at the same LE for another time."""
     shown = any_payload(match.payload)
     for other in out:
-        same = other.diff == -match.diff and other.le == match.le and other.key == match.key
+        same = other.diff * match.diff < 0 and other.le == match.le and other.key == match.key
         if same and any_payload(other.payload) == shown:
             return other
     return None

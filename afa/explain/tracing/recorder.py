@@ -62,7 +62,7 @@ class Trace(Reasons):
         self.arrived = self.changes = self.announced = self.withdrawn = self.late = 0
         self._frontier: int | None = None
         self._promised: int | None = None
-        self._open: dict[Any, Announcement] = {}
+        self._open: dict[Any, list[Announcement]] = {}
         self._paths: dict[tuple[int, int], tuple[list[tuple[str, Change]], bool]] = {}
 
     @property
@@ -119,7 +119,10 @@ class Trace(Reasons):
         for known in self.announcements:
             if known.gone_at is not None and known.gone_at >= self.arrived:
                 known.gone_at = known.gone_because = None
-        self._open = {match_name(known.change): known for known in self.announcements if known.gone_at is None}
+        self._open = {}
+        for known in self.announcements:
+            if known.gone_at is None:
+                self._open.setdefault(match_name(known.change), []).append(known)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise AfaError("expected an Operator or a Keyed to be pickled but got a Trace: its notes stay in this process")
@@ -173,14 +176,14 @@ class Trace(Reasons):
     def _tell(self, arrival: int, place: tuple[int, int], change: Change) -> None:
         name = match_name(change)
         if change.diff < 0:
-            self.withdrawn += 1
-            known = self._open.pop(name, None)
-            if known is not None:
-                known.gone_at, known.gone_because = arrival, change.because
+            self.withdrawn -= change.diff
+            known = self._open.pop(name, [])
+            for each in known[change.diff :]:
+                each.gone_at, each.gone_because = arrival, change.because
+            self._open[name] = known[: change.diff]
             return
-        self.announced += 1
-        if len(self.announcements) < self.most_matches:
-            path, more = self._paths.get(place, ([], False))
-            known = Announcement(change, arrival, change.because, path, more)
-            self.announcements.append(known)
-            self._open[name] = known
+        self.announced += change.diff
+        path, more = self._paths.get(place, ([], False))
+        for _ in range(min(change.diff, self.most_matches - len(self.announcements))):
+            self.announcements.append(Announcement(change, arrival, change.because, path, more))
+            self._open.setdefault(name, []).append(self.announcements[-1])
