@@ -1,6 +1,7 @@
 """Expressions: the one form of fences and transfers, out of lambdas, defs and text.
 
 nodes            the tree
+functions        what is called in it beside Python's builtins: sqrt, sin, like ..
 kinds            what each function of an arc, and a condition, sees and returns; Unreadable: why one can't be taken apart
 from_functions   a function in Python -> expression; what can't be taken apart is Unreadable, with a reason and a hint
 from_text        text -> expression
@@ -12,7 +13,7 @@ spans            durations, `afa.span`: constants once the tick is known
 types            which types a value can have; what may raise
 text             expression -> text, which from_text reads back
 shapes           the constants taken out
-evaluation       the slow, obvious meaning, by closures
+evaluation       the slow, obvious meaning, by closures; column_values: over Arrow columns, with SQL's NULL
 splitting        event part, register part, rest
 intervals        the values that a fence allows
 arc_functions    the expressions of an arc, also of one given as text; wire: as JSON

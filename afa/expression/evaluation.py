@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.expression import nodes
+from afa.expression.functions import FUNCTIONS
 from afa.expression.kinds import FunctionKind
 from afa.expression.nodes import (
     And,
@@ -40,6 +41,7 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 CALL: dict[str, Callable[..., Any]] = {
     "min": min, "max": max, "abs": abs, "round": round, "int": int, "float": float, "bool": bool, "len": len, "str": str,
     "upper": operator.methodcaller("upper"), "lower": operator.methodcaller("lower"), "contains": lambda x, text: x in text,
+    **{name: function.call for name, function in FUNCTIONS.items()},
 }  # fmt: skip
 
 
@@ -97,34 +99,45 @@ def _step(expr: Expr, cls: type) -> Step:
             return lambda e, r: getattr(e, name)
         case FieldRead(_, name):
             return lambda e, r: getattr(r, name)
-        case Unary(op):
-            return _all(UNARY[op], below)
-        case Not():
-            return _all(operator.not_, below)
-        case Binary(op):
-            return _all(BINARY[op], below)
-        case Compare(op):
-            return _all(COMPARE[op], below)
         case And() | Or():
             return _until(isinstance(expr, Or), below)
         case If():
             test, then, other = below
             return lambda e, r: then(e, r) if test(e, r) else other(e, r)
-        case Call(name):
-            return _all(CALL[name], below)
         case In(_, items):
             x, values = below[0], [item.value for item in items]
             return lambda e, r: x(e, r) in values
         case IsNone():
             (x,) = below
             return lambda e, r: x(e, r) is None
-        case Text("contains", _, (const,)):
-            return _all(lambda value: const.value in value, below[:1])
-        case Text(method, _, consts):
-            texts = tuple(const.value for const in consts)
-            return _all(lambda value: getattr(value, method)(texts), below[:1])
         case Make():
             return _all(cls, below)
+    return _all(operation_of(expr), below[:1] if isinstance(expr, Text) else below)
+
+
+def operation_of(expr: Expr) -> Callable[..., Any]:
+    """Return what a node does with the values of its `operands`, of a node that evaluates all of them."""
+    match expr:
+        case Unary(op):
+            return UNARY[op]
+        case Not():
+            return operator.not_
+        case Binary(op):
+            return BINARY[op]
+        case Compare(op):
+            return COMPARE[op]
+        case Call(name):
+            return CALL[name]
+        case In(_, items):
+            values = [item.value for item in items]
+            return lambda x: x in values
+        case IsNone():
+            return lambda x: x is None
+        case Text("contains", _, (const,)):
+            return lambda x: const.value in x
+        case Text(method, _, consts):
+            texts = tuple(const.value for const in consts)
+            return lambda x: getattr(x, method)(texts)
     raise TypeError(f"expected an expression but got {expr!r}")
 
 

@@ -22,6 +22,7 @@ import warnings
 from typing import NoReturn
 
 from afa.errors import ExpressionError
+from afa.expression.functions import FUNCTIONS
 from afa.expression.kinds import HINT, FunctionKind, Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, Make, walk
@@ -114,9 +115,12 @@ class _TextTranslator(Translator):
         return self.attribute(base, ast.copy_location(ast.Attribute(node, name, ast.Load()), node))
 
     def call(self, node: ast.Call, names: Names) -> Value:
-        """``span('10 minutes')``: only where it is called, as a field may have that name; or any other call."""
-        if ast.unparse(node.func) in ("span", "afa.span"):
+        """``span('10 minutes')``, ``sqrt(x)``: only where it is called, as a field may have that name; or any other call."""
+        called = ast.unparse(node.func)
+        if called in ("span", "afa.span"):
             return self.duration(*self.arguments(node, names), node)
+        if called.removeprefix("math.") in FUNCTIONS:
+            return self.tabled(called.removeprefix("math."), *self.arguments(node, names), node)
         return super().call(node, names)
 
     @staticmethod

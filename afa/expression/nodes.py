@@ -9,7 +9,8 @@
     Compare(op, left, right)     < <= > >= == !=     (a chain is an And of these)
     And(items)  Or(items)        Python's: the value is that of an operand
     If(test, then, other)
-    Call(name, items)            min max abs round int float bool len str; of a str upper lower; contains: x in text, both values
+    Call(name, items)            min max abs round int float bool len str; of a str upper lower; contains: x in text, both values;
+                                 sqrt, like .. (`afa.expression.functions`)
     In(x, items)                 items are constants
     IsNone(x)
     Text(method, x, consts)      startswith endswith contains, of a str by constant strs

@@ -89,6 +89,8 @@ def _form(expr: Expr) -> tuple[str, int]:
             return f"{_text(then, OR)} if {_text(test, OR)} else {_text(other, IF)}", IF
         case Call(("upper" | "lower") as name, (x,)):
             return f"{_text(x, ATOM)}.{name}()", ATOM
+        case Call(("strip" | "lstrip" | "rstrip") as name, (x, characters)):
+            return f"{_text(x, ATOM)}.{name}({_text(characters, IF)})", ATOM
         case Call("contains", (x, text)):
             return f"{_text(x, COMPARISON + 1)} in {_text(text, COMPARISON + 1)}", COMPARISON
         case Call(name, items):

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from afa.expression import nodes
+from afa.expression.functions import FUNCTIONS, OBJECTS, unfit
 from afa.expression.kinds import HINT, Unreadable
 from afa.expression.live import Live, constant, plain
 from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not, Span
@@ -62,7 +63,8 @@ class Translator(RecordTranslator):
         """Return the value of a call of something that is neither a builtin nor the register's class."""
         raise Unreadable(
             f"{called.name}(...) is called",
-            f"call only {', '.join(BUILTINS)} and helper functions in Python that call no others",
+            f"call only {', '.join(BUILTINS)} and helper functions in Python that call no others; of math sqrt, exp, log, pow, "
+            "sin, cos, tan, asin, acos, atan, atan2, floor, ceil, trunc, degrees, radians",
             node,
         )
 
@@ -251,7 +253,10 @@ class Translator(RecordTranslator):
             called = self.value(node.func, names)
         if not isinstance(called, Live):
             raise Unreadable("a value is called", HINT, node)
-        arguments, keywords = self.arguments(node, names)
+        return self.call_of(called, *self.arguments(node, names), node)
+
+    def call_of(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
+        """Return the value of a call of a function or a class."""
         if not keywords and called.value is type and len(arguments) == 1 and isinstance(arguments[0], Make):
             return Live(self.register_schema.cls, self.register_schema.cls.__name__)
         if called.value is self.register_schema.cls:
@@ -266,10 +271,25 @@ class Translator(RecordTranslator):
                 if name == "str" and any(isinstance(item, Span) for item in items):
                     raise Unreadable("str of a span", "write the text", node)
                 return nodes.Call(name, items[:1] if name == "round" and items[1:] == (Const(None),) else items)
+        function = OBJECTS.get(id(called.value))
+        if function is not None:
+            return self.tabled(function, arguments, keywords, node)
         of_float = next((f.__name__ for f in (math.isnan, math.isinf, math.isfinite) if f is called.value), None)
         if of_float and len(arguments) == 1 and not keywords:
             return self.of_float(of_float, as_scalar(arguments[0], node), node)
         return self.call_other(called, arguments, keywords, node)
+
+    def tabled(self, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Expr:
+        """``math.sqrt(x)``, and what else `FUNCTIONS` lists; ``math.log(x, base)`` is a quotient, as in Python."""
+        items = tuple(as_scalar(item, node) for item in arguments)
+        if name == "log" and len(items) == 2 and not keywords:
+            return nodes.Binary("/", *(nodes.Call(name, (item,)) for item in items))
+        if keywords or not FUNCTIONS[name].least <= len(items) <= FUNCTIONS[name].most:
+            raise Unreadable(f"{name} of {len(items)} arguments or with keywords", f"give {name} plain values", node)
+        wrong = unfit(name, items)
+        if wrong is not None:
+            raise Unreadable(wrong, "write it as a constant", node)
+        return nodes.Call(name, items)
 
     @staticmethod
     def duration(arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Span:
@@ -289,9 +309,12 @@ class Translator(RecordTranslator):
         return arguments, {str(k.arg): self.value(k.value, names) for k in node.keywords}
 
     def method(self, base: Expr, name: str, node: ast.Call, names: Names) -> Expr:
-        """``x.startswith(...)``, ``x.endswith(...)``, ``x.upper()``, ``x.lower()``."""
+        """``x.startswith(...)``, ``x.endswith(...)``, ``x.upper()``, ``x.lower()``, ``x.strip(" ")``."""
         if name in ("upper", "lower") and not node.args and not node.keywords and str in self.types(base):
             return nodes.Call(name, (base,))
+        if name in ("strip", "lstrip", "rstrip") and node.args and str in self.types(base):
+            arguments, keywords = self.arguments(node, names)
+            return self.tabled(name, [base, *arguments], keywords, node)
         if name not in ("startswith", "endswith") or len(node.args) != 1 or node.keywords:
             allowed = "of a str only startswith(x), endswith(x), upper() and lower() compile, and 'x' in it"
             raise Unreadable(f".{name}(...) of a value", allowed, node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from afa.expression import nodes
+from afa.expression.functions import FUNCTIONS, NUMBER
 from afa.expression.nodes import (
     And,
     Binary,
@@ -59,6 +60,8 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
             return frozenset({bool})
         case Call("str" | "upper" | "lower", _):
             return TEXTS
+        case Call(name, _) if name in FUNCTIONS:
+            return frozenset({FUNCTIONS[name].result})
         case If(_, then, other):
             return types_of(then, event_schema, register_schema) | types_of(other, event_schema, register_schema)
         case Call(("int" | "len") as name, _):
@@ -117,6 +120,8 @@ def bits(expr: Expr) -> float:
             return bits(x) + 1
         case Call("round" | "int", items):
             return max(15_000, bits(items[0]) + 1)  # the longest str that int() takes has 4300 digits
+        case Call("floor" | "ceil" | "trunc", (x,)):
+            return max(1_025, bits(x))  # a float's
     return 64
 
 
@@ -177,6 +182,9 @@ def _total(node: Expr, event_schema: Schema | None, register_schema: Schema) -> 
             return used <= WHOLE
         case Call("len" | "upper" | "lower" | "contains", _) | Text():
             return used <= TEXTS
+        case Call(name, items) if name in FUNCTIONS and FUNCTIONS[name].total:
+            numbers = FUNCTIONS[name].of == NUMBER
+            return used <= NUMBERS and all(bits(x) < FLOAT_BITS for x in items) if numbers else operands[0] <= TEXTS
         case Call("str", (x,)):
             return object not in used and bits(x) < FLOAT_BITS  # longer ints have no text
     return False

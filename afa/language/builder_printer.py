@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from afa.errors import QueryError
-from afa.expression.nodes import Const, Expr, FieldRead, Text, Unary, changed, walk
+from afa.expression.functions import FUNCTIONS
+from afa.expression.nodes import Call, Const, Expr, FieldRead, Text, Unary, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import SLOTS, places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
@@ -187,6 +188,9 @@ def _as_field(node: Expr) -> Expr | None:
             return FieldRead("math", "inf") if value > 0 else Unary("-", FieldRead("math", "inf"))
         case Const(float() as value) if math.isnan(value):
             return FieldRead("math", "nan")
+        case Call(name, items) if name in FUNCTIONS and not name.endswith("strip"):
+            module = "math" if FUNCTIONS[name].call is getattr(math, name, None) else "functions"
+            return Call(f"{module}.{name}", tuple(changed(item, _as_field) for item in items))
         case Text(method, x, consts) if method == "contains":
             return replace(node, x=changed(x, _as_field), consts=consts)
     return None

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
 from afa.expression.from_text import check_bounds
+from afa.expression.functions import FUNCTIONS
 from afa.expression.kinds import Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Const, Expr, changed
@@ -130,6 +131,8 @@ class SaseExpressionReader(Translator):
                 found = self.aggregate(function.lower(), argument, node)
                 if found is not None:
                     return found
+            case ast.Call(ast.Name(id=function)) if function in FUNCTIONS:
+                return self.tabled(function, *self.arguments(node, names), node)
             case ast.Call(ast.Name(id=function)) if function.lower() == "span":
                 return self.span_of(node, names)
             case ast.Subscript(ast.Name(id=name), _) if name in self.where:

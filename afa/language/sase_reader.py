@@ -14,6 +14,7 @@ import keyword
 from typing import Any, NamedTuple
 
 from afa.errors import QueryError
+from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import Expr
 from afa.expression.translate import BUILTINS
 from afa.language.conjuncts import MisplacedError, SlotPredicate, filled, filled_component, place, places, returned, same
@@ -257,7 +258,7 @@ class _SaseText:
 
     def is_function(self, name: str) -> bool:
         """Return whether a name in front of a parenthesis is a function of values."""
-        return name.lower() in BUILTINS or name.lower() in AGGREGATES or name.lower() in ("next", "prev", "lag")
+        return name in FUNCTIONS or name.lower() in (*BUILTINS, *AGGREGATES, "next", "prev", "lag")
 
 
 def _placed_wrong(error: MisplacedError, written: WrittenExpression) -> RefusedError:

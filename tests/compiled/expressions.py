@@ -6,6 +6,7 @@ import random
 from typing import Any, NamedTuple
 
 from afa.compiled.code.payload_layout import Layout
+from afa.expression.functions import FUNCTIONS, NUMBER
 from afa.expression.nodes import (
     And,
     Binary,
@@ -114,6 +115,8 @@ def number(rng: random.Random, kind: str, x: Any) -> Expr:
         )
     if one < 0.25:
         return Call("round", (x(), Const(0)))
+    if one < 0.33:
+        return library(rng, kind, x)
     if one < 0.4:
         return Call(rng.choice(("min", "max")), tuple(x() for _ in range(rng.choice((2, 2, 3)))))
     if one < 0.45:
@@ -121,6 +124,13 @@ def number(rng: random.Random, kind: str, x: Any) -> Expr:
     if kind == "i" and one < 0.55:
         return Binary(rng.choice("&|^"), x(), x())
     return Binary(rng.choice(("+", "-", "*", "+", "-", "*", "//", "%", "/")), x(), x())
+
+
+def library(rng: random.Random, kind: str, x: Any) -> Expr:
+    """A function of the table."""
+    known = [name for name, function in FUNCTIONS.items() if function.of == NUMBER and (function.result is int) == (kind == "i")]
+    name = rng.choice(known)
+    return Call(name, tuple(x() for _ in range(FUNCTIONS[name].most)))
 
 
 def text(rng: random.Random, kind: str, x: Any) -> Expr:

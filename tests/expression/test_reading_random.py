@@ -23,6 +23,7 @@ from afa.expression import (
     split,
     text_of_expr,
 )
+from afa.expression.functions import FUNCTIONS
 from afa.expression.intervals import ranges
 from afa.expression.nodes import Const, walk
 from tests.expression.worlds import (
@@ -50,7 +51,8 @@ def functions(sources: list[str], **names: Any) -> list[Any]:
     text = "functions = [\n" + "".join(f"    {source},\n" for source in sources) + "]\n"
     filename = f"<lambdas {next(numbers)} of the tests>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope: dict[str, Any] = {"inf": float("inf"), "nan": float("nan"), "R": R, "E": E, **names}
+    tabled = {name: function.call for name, function in FUNCTIONS.items()}
+    scope: dict[str, Any] = {"inf": float("inf"), "nan": float("nan"), "R": R, "E": E, **tabled, **names}
     exec(compile(text, filename, "exec"), scope)
     found: list[Any] = scope["functions"]
     return found

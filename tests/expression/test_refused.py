@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from afa.expression import AT, EPSILON_TRANSFER, FENCE, TRANSFER, Unreadable, evaluate, read
+from afa.expression.functions import like, regexp_like, substr
 from afa.expression.nodes import Const
 from tests.expression import defs, lambdas
 from tests.expression.test_reading_random import functions
@@ -245,7 +246,12 @@ class Fence:
         (lambda e, r: any(x > 0 for x in e), "a comprehension is used"),
         (lambda e, r: sum([x for x in (1, 2)]) > e.i, "a comprehension is used"),
         (lambda e, r: sum((e.i, 1)) > 0, r"sum\(...\) is called"),
-        (lambda e, r: math.sqrt(e.x) > 0, r"math.sqrt\(...\) is called"),
+        (lambda e, r: math.hypot(e.x, 1) > 0, r"math.hypot\(...\) is called"),
+        (lambda e, r: math.sqrt(e.x, 1) > 0, "sqrt of 2 arguments or with keywords"),
+        (lambda e, r: like(e.s, e.os), "like by what is no constant str"),
+        (lambda e, r: like(e.s, "a!b", "!"), r"like by a pattern that can't be read \(ESCAPE stands before"),
+        (lambda e, r: regexp_like(e.s, "a("), r"regexp_like by a pattern that can't be read \(.*missing \)"),
+        (lambda e, r: substr(e.s, e.i) == "", "substr by what is no constant int"),
         (lambda e, r: math.isnan(e.ox), "need not be a number"),
         (lambda e, r: min((e.i, 1), 2) > 0, "a tuple as a whole"),
         (lambda e, r: min(e.i) > 0, "min of 1 arguments"),
@@ -308,7 +314,7 @@ def test_an_event_without_a_schema() -> None:
 def test_a_shadowed_builtin_is_what_it_is_bound_to() -> None:
     (fence,) = functions(["lambda e, r: abs(e.i) > 0"], abs=lambda x: x)
     assert evaluate(read(fence, FENCE, *SCHEMAS), E(-1, 0.0, True, ""), R()) is False
-    (fence,) = functions(["lambda e, r: abs(e.i) > 0"], abs=math.floor)
+    (fence,) = functions(["lambda e, r: abs(e.i) > 0"], abs=math.hypot)
     with pytest.raises(Unreadable, match=r"abs\(...\) is called"):
         read(fence, FENCE, *SCHEMAS)
     (fence,) = functions(["lambda e, r: largest(e.i, 1) > 0"], largest=max)

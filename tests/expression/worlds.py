@@ -6,6 +6,7 @@ import math
 import random
 from typing import Any, NamedTuple
 
+from afa.expression.functions import FUNCTIONS, NUMBER
 from afa.expression.nodes import (
     Binary,
     Call,
@@ -97,9 +98,12 @@ def expression(rng: random.Random, kind: str = "bool", depth: int = 4, optional:
     if kind == "bool":
         return _truth(rng, make)
     if kind == "str":
-        way = rng.randrange(6)
+        way = rng.randrange(7)
         if way < 2:
             return Binary("+", make("str"), make("str"))
+        if way == 6:
+            more = (Const(rng.randint(-3, 3)), Const(rng.randint(0, 2)))
+            return Call("substr", (make("str"), *more)) if rng.random() < 0.5 else Call("lstrip", (make("str"), Const("ab")))
         if way < 4:
             return Call(rng.choice(["upper", "lower"]), (make("str"),)) if way == 2 else Call("str", (make("int"),))
         return rng.choice([conjunction, disjunction])([make("str"), make("str")])
@@ -127,6 +131,9 @@ def _truth(rng: random.Random, make: Any) -> Expr:
         return Compare(rng.choice(["<", "==", "!=", ">="]), make("str"), make("str"))
     if way == 10 and rng.random() < 0.3:
         return Call("contains", (Call("upper", (make("str"),)), FieldRead(*rng.choice([("e", "s"), ("r", "w")]))))
+    if way == 10 and rng.random() < 0.3:
+        consts = (Const(rng.choice(["a%", "%b_", "_", "%", "a%b%c", "ab"])),)
+        return Call(rng.choice(["like", "regexp_like"]), (make("str"), *consts))
     if way == 10:
         method = rng.choice(["startswith", "endswith", "contains"])
         count = 1 if method == "contains" else rng.randint(0, 2)
@@ -135,7 +142,11 @@ def _truth(rng: random.Random, make: Any) -> Expr:
 
 
 def _number(rng: random.Random, kind: str, make: Any) -> Expr:
-    way = rng.randrange(10)
+    way = rng.randrange(11)
+    if way == 10:
+        known = {name: it for name, it in FUNCTIONS.items() if it.of == NUMBER and it.result.__name__ == kind}
+        name = rng.choice(list(known))
+        return Call(name, tuple(make(rng.choice(NUMBERS)) for _ in range(known[name].most)))
     if way < 4:
         return Binary(
             rng.choice(["+", "-", "*", "//", "%"] + (["/"] if kind == "float" else [])), make(kind), make(rng.choice(NUMBERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ BINARY = {
 }
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 CALLS = {"min": min, "max": max, "abs": abs, "round": round, "int": int, "float": float, "bool": bool, "len": len}
+CALLS |= {"atan": math.atan, "floor": math.floor}
 
 
 class Taken(NamedTuple):

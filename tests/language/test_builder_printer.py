@@ -22,7 +22,9 @@ from tests.strategies import Seeded
 def built(texts: list[str], folder: Path) -> list[Any]:
     """What the texts build: lambdas are read from a file."""
     path = folder / "queries.py"
-    head = "import math\nfrom afa.language import absent, either, many, one, optional, times\n"
+    head = (
+        "import math\nfrom afa.expression import functions\nfrom afa.language import absent, either, many, one, optional, times\n"
+    )
     path.write_text(head + "FOUND = [\n" + "".join(f"(\n{text}\n),\n" for text in texts) + "]\n")
     spec = importlib.util.spec_from_file_location("queries", path)
     assert spec

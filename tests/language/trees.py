@@ -337,7 +337,7 @@ class Maker:
         if deep and kind < 18:
             return Call(self.choose.one(("min", "max")), (self.value(deep - 1, event), self.value(deep - 1, event)))
         if deep and kind < 22:
-            return Call("abs", (self.value(deep - 1, event),))
+            return Call(self.choose.one(("abs", "abs", "atan", "floor")), (self.value(deep - 1, event),))
         if deep and kind < 26:
             test = Compare(self.op(), self.value(0, event), self.value(0, event))
             return If(test, self.value(0, event), self.value(0, event))

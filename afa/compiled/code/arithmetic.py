@@ -94,6 +94,20 @@ def float_power(w: Writer, x: str, y: str) -> str:
     return result
 
 
+def ask_library(w: Writer, result: str, operands: list[str]) -> None:
+    """Ask where Python's math raises: NaN of numbers, and infinity of finite ones."""
+    size = w.call("double", "llvm.fabs.f64", f"double {result}")
+    sizes = [w.call("double", "llvm.fabs.f64", f"double {x}") for x in operands]
+    on, cold = w.name(), w.name()
+    w.branch(w.let(f"fcmp olt double {size}, {INFINITY}"), on, cold)
+    w.place(cold)
+    w.ask_if(w.let(f"and i1 {w.let(f'fcmp ord double {sizes[0]}, {sizes[-1]}')}, {w.let(f'fcmp uno double {size}, {size}')}"))
+    finite = [w.let(f"fcmp olt double {x}, {INFINITY}") for x in sizes]
+    w.ask_if(w.let(f"and i1 {finite[0]}, {finite[-1]}"))
+    w.goto(on)
+    w.place(on)
+
+
 def below(w: Writer, x: str, bound: str) -> None:
     """Ask if ``|x| >= bound``, or NaN."""
     size = w.call("double", "llvm.fabs.f64", f"double {x}")

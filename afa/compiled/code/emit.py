@@ -18,6 +18,8 @@ JUMPS = ("all", "any", "not", "if")
 """Operations made of other truths, evaluated no further than needed."""
 CHEAP = 6
 """Up to so many operations, both sides of a choice are computed and one is selected."""
+WHOLE = {"floor": "floor", "ceil": "ceil", "whole": "trunc", "round": "round"}
+"""Operations that make floats whole, and LLVM's functions for them."""
 UNROLL = 12
 """How many constants of an `in` are compared one by one; more make a loop."""
 
@@ -191,7 +193,7 @@ class Emitter(Writer):
         return self.value(t.items[0])._replace(base=t.kind.base)
 
     def convert(self, t: Term) -> Value:
-        """Write bit, float, exact, trunc, even, near, canon."""
+        """Write bit, float, exact, trunc, even, near, floor, ceil, whole, round, canon."""
         v = self.value(t.items[0])
         base = "float" if t.op == "float" else t.kind.base
         return Value(base, self._converted(t.op, v), v.present)
@@ -201,10 +203,19 @@ class Emitter(Writer):
             return self.let(f"zext i1 {v.ssa} to i64")
         if op == "float":
             return v.ssa if v.type == "double" else self.let(f"sitofp i64 {v.ssa} to double")
+        if op in WHOLE:
+            return self.call("double", f"llvm.{WHOLE[op]}.f64", f"double {v.ssa}")
         if op in ("even", "near"):
             near = self.call("double", "llvm.roundeven.f64", f"double {v.ssa}")
             return near if op == "near" else arithmetic.whole(self, near)
         return {"exact": arithmetic.exact, "trunc": arithmetic.whole, "canon": arithmetic.canonical}[op](self, v.ssa)
+
+    def library(self, t: Term) -> Value:
+        """Write a call of the C library's function; ask where Python looks whether it raises."""
+        items = [self.value(item).ssa for item in t.items]
+        ssa = self.call("double", t.data, *(f"double {each}" for each in items))
+        arithmetic.ask_library(self, ssa, items)
+        return Value("float", ssa)
 
     def arithmetic(self, t: Term) -> Value:
         """Write add, sub, mul, div, floordiv, mod, pow."""
@@ -310,11 +321,13 @@ class Emitter(Writer):
         return self.phi("i1", ("true", loop), ("false", next_))
 
     def table(self, t: Term) -> Value:
-        """Return a truth by the number of a str; ask for numbers beyond the table."""
+        """Return a truth, or an int, by the number of a str; ask for numbers beyond the table."""
         x, word = self.value(t.items[0]), self.words[id(t)]
         size = self.load("i64", self.pointers["p"], word + 1)
         self.ask_if(self.let(f"icmp uge i64 {x.ssa}, {size}"))
         table = self.load("ptr", self.pointers["p"], word)
+        if t.op == "number":
+            return Value("int", self.load("i64", table, x.ssa))
         byte = self.let(f"load i8, ptr {self.let(f'getelementptr i8, ptr {table}, i64 {x.ssa}')}")
         return Value("bool", self.let(f"icmp ne i8 {byte}, 0"))
 
@@ -327,7 +340,8 @@ OPERATIONS: dict[str, Callable[[Emitter, Term], Value]] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "floordiv", "mod", "pow"), Emitter.arithmetic),
     **dict.fromkeys(("neg", "abs"), Emitter.sign),
     **dict.fromkeys(("min", "max"), Emitter.extreme),
-    **dict.fromkeys(("bit", "float", "exact", "trunc", "even", "near", "canon"), Emitter.convert),
+    **dict.fromkeys(("bit", "float", "exact", "trunc", "even", "near", "canon", *WHOLE), Emitter.convert),
+    "library": Emitter.library,
     "as": Emitter.retag,
     **dict.fromkeys(("lt", "le", "gt", "ge"), Emitter.order),
     "eq": Emitter.equal,
@@ -336,7 +350,7 @@ OPERATIONS: dict[str, Callable[[Emitter, Term], Value]] = {
     **dict.fromkeys(("all", "any", "not"), Emitter.truth),
     "if": Emitter.choice,
     "in": Emitter.within,
-    "table": Emitter.table,
+    **dict.fromkeys(("table", "number"), Emitter.table),
     "need": Emitter.need,
     "never": Emitter.never,
 }

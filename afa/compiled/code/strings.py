@@ -20,13 +20,14 @@ MANY = 64
 """One new string in fewer than so many, and all are sorted again."""
 MIDDLE, STEP = 1 << 62, 1 << 31
 """Below which the ranks of a sort stand, and how far behind all a new string: they may come in their order."""
-_METHODS: dict[str, Callable[[str, tuple[Any, ...]], bool]] = {
+_METHODS: dict[str, Callable[[str, tuple[Any, ...]], int]] = {
     "startswith": lambda text, consts: text.startswith(consts),
     "endswith": lambda text, consts: text.endswith(consts),
     "contains": lambda text, consts: any(const in text for const in consts),
+    "number": lambda text, consts: evaluate(consts[0], TextEvent(text), None),
     "satisfies": lambda text, consts: bool(evaluate(consts[0], TextEvent(text), None)),
 }
-"""The questions about a str; ``satisfies``: an expression over its one field, which never raises."""
+"""The questions about a str; ``satisfies``, ``number``: an expression over its one field, which never raises; a truth, an int."""
 
 
 class TextEvent(NamedTuple):
@@ -77,12 +78,12 @@ class Strings(ValueNumbers):
         return [self.all[number] for number in numbers]
 
     def table(self, method: str, consts: tuple[Any, ...]) -> tuple[int, int]:
-        """Return address and length of a table of bytes: 1 where the method is true of the string of that number."""
+        """Return address and length of a table by the numbers of strings: of truths as bytes, of ints as words."""
         known = self._tables.get((method, consts))
         done = 0 if known is None else len(known)
         if known is None or done < len(self.all):
-            ask = _METHODS[method]
-            more = np.fromiter((ask(text, consts) for text in self.all[done:]), np.uint8, len(self.all) - done)
+            ask, kind = _METHODS[method], np.int64 if method == "number" else np.uint8
+            more = np.fromiter((ask(text, consts) for text in self.all[done:]), kind, len(self.all) - done)
             known = more if known is None else np.concatenate([known, more])
             self._tables[method, consts], self.asked = known, True
         return known.ctypes.data, len(known)

@@ -6,12 +6,13 @@
     min max                                    of ints, floats, nums or bools: the first of those that tie
     and or xor invert                          of two bools or ints
     bit  float  exact  trunc  even             bool -> int, int -> float rounded, int -> float or ask, float -> int
-    near                         float -> the whole float next to it, ties to even
+    near floor ceil whole round  float -> a whole float: next to it, ties to even; below, above, towards zero; ties away from zero
+    library                      what the C library's function gives
     as                           the same value under another kind
     lt le gt ge (of one base)    eq (of any two)    isnone    truth
     all any not          of truths, in order, no further than needed
     if                   test, then, other; both of one kind
-    in  table            among parameters; in a table of truths by the number of a str
+    in  table  number    among parameters; in a table of truths, of ints by the number of a str
     need                 not None, or ask     never: ask
     canon                a float as payloads carry it: one NaN, no -0.0
     make                 a register: one term a field, each of the field's kind
@@ -24,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-ASKING = frozenset(("exact", "trunc", "even", "need", "never", "table"))
+ASKING = frozenset(("exact", "trunc", "even", "need", "never", "table", "number", "library"))
 """Operations that may ask, whatever they are of."""
 ASKING_INT = frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "pow", "neg", "abs"))
 ASKING_FLOAT = frozenset(("div", "floordiv", "mod", "pow"))
@@ -66,7 +67,7 @@ class Term:
     op: str
     kind: ValueKind
     items: tuple[Term, ...]
-    data: Any  # param, table: its `Param`. field: side, offset, width. in: whether None, and whether NaN, is among the items
+    data: Any  # param, table: its `Param`. library: its name. field: side, offset, width. in: are None, NaN among the items
     asks: bool  # whether it may
     cost: int  # how many operations it is made of
     depth: int  # how many of them stand one in the other

@@ -6,6 +6,7 @@ at all is `NotCompilable`, with the reason and how to write it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import TextEvent
 from afa.compiled.code.term import BOOL, FLOAT, INT, MAKE, NUM, STR, Param, Term, ValueKind, term
 from afa.expression import nodes
+from afa.expression.functions import FUNCTIONS, NUMBER, Function
+from afa.expression.functions import TEXT as OF_TEXT
 from afa.expression.types import may_raise
 from afa.schema import Schema
 
@@ -69,8 +72,9 @@ class TermTypes:
         return casts.truth(self.value(expr))
 
     def _of_text(self, expr: nodes.Expr) -> Term | None:
-        """Return the term of a truth about one str field that takes work: a table by the numbers of strs. None for any other."""
-        if not (isinstance(expr, TRUTHS) and takes_work(expr)):
+        """Return the term of a truth about one str field that takes work, or of its length: a table by strs' numbers; or None."""
+        counts = isinstance(expr, nodes.Call) and expr.name == "len"
+        if not counts and not (isinstance(expr, TRUTHS) and takes_work(expr)):
             return None
         fields = {node for node in nodes.walk(expr) if isinstance(node, nodes.FieldRead)}
         if len(fields) != 1:
@@ -80,6 +84,8 @@ class TermTypes:
         asked = nodes.renamed(expr, lambda _: nodes.FieldRead("e", "text"))
         if x.kind.base != "str" or may_raise(asked, TEXT, TEXT):
             return None
+        if counts:
+            return term("number", INT, casts.need(x), data=Param("table", ("number", (asked,))))
         return term("table", BOOL, casts.need(x), data=Param("table", ("satisfies", (asked,))))
 
     def number(self, expr: nodes.Expr, what: str) -> Term:
@@ -161,10 +167,13 @@ class TermTypes:
     def call(self, expr: Any) -> Term:
         if expr.name in ("min", "max"):
             return self._extreme(expr)
-        if expr.name in ("str", "upper", "lower", "contains"):
+        known = FUNCTIONS.get(expr.name)
+        if known is not None and known.of == NUMBER:
+            return self._function(expr, known)
+        if expr.name in ("str", "upper", "lower", "contains") or known is not None:
             for item in expr.items:
                 self.value(item)  # a part without any native form is refused here
-            return term("never", BOOL if expr.name == "contains" else STR)
+            return term("never", BOOL if expr.name == "contains" or (known and known.result is bool) else STR)
         if expr.name not in ("abs", "round", "int", "float", "bool") or not 1 <= len(expr.items) <= (
             2 if expr.name == "round" else 1
         ):
@@ -180,6 +189,23 @@ class TermTypes:
         if expr.name == "round" and len(expr.items) == 2:
             return casts.rounded_to(x, expr.items[1])
         return x if x.kind.base == "int" else term("trunc" if expr.name == "int" else "even", INT, x)
+
+    def _function(self, expr: Any, known: Function) -> Term:
+        """Return the term of a function of numbers."""
+        items = [self.number(item, f"{expr.name}()") for item in expr.items]
+        if known.written is not None:
+            if known.result is int:
+                casts.whole(items[0], f"{expr.name}()")
+            return self.value(known.written(*expr.items))
+        if known.library:
+            return term("library", FLOAT, *map(casts.rounded, items), data=known.library)
+        (x,) = items
+        if known.result is int and x.kind.base == "int":
+            return x
+        if expr.name == "trunc":
+            return term("trunc", INT, x)
+        made = term("whole" if known.step == "trunc" else known.step, FLOAT, casts.rounded(x))
+        return term("trunc", INT, made) if known.result is int else made
 
     def _extreme(self, expr: Any) -> Term:
         if len(expr.items) < 2:
@@ -206,6 +232,8 @@ class TermTypes:
         return term("table", BOOL, casts.need(x), data=Param("table", (expr.method, tuple(const.value for const in expr.consts))))
 
     def const(self, expr: Any) -> Term:
+        if expr.value == 0 and isinstance(expr.value, float) and math.copysign(1, expr.value) < 0:
+            return term("neg", FLOAT, casts.param(0.0))  # parameters have no -0.0
         return casts.param(expr.value)
 
     def missing(self, expr: Any) -> Term:
@@ -233,14 +261,14 @@ TEXT = Schema.of(TextEvent, "event")
 
 def takes_work(expr: nodes.Expr) -> bool:
     """Return whether a truth about strs has no native form but by a table."""
-    if isinstance(expr, nodes.Call) and expr.name != "contains":
+    if isinstance(expr, nodes.Call) and expr.name not in ("contains", "like", "regexp_like"):
         return False
     return any(_makes_text(node) for node in nodes.walk(expr))
 
 
 def _makes_text(node: nodes.Expr) -> bool:
     if isinstance(node, nodes.Call):
-        return node.name in ("str", "upper", "lower", "contains")
+        return node.name in ("str", "upper", "lower", "contains") or (node.name in FUNCTIONS and FUNCTIONS[node.name].of == OF_TEXT)
     return isinstance(node, nodes.Binary) and node.op == "+"
 
 

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple, NoReturn
 from afa.errors import ExpressionError, did_you_mean
 from afa.expression import FENCE, Unreadable, callable_of, parse
 from afa.expression.from_text import syntax
+from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import Expr
 from afa.expression.spans import in_ticks
 from afa.expression.translate import BUILTINS
 from afa.schema import Schema
 
 Fence = Callable[[Any, Any], Any]
-_KNOWN = {*BUILTINS, "inf", "nan", "span"}
+_KNOWN = {*BUILTINS, *FUNCTIONS, "inf", "nan", "span"}
 
 
 class OrderConstraint(NamedTuple):
