@@ -6,25 +6,18 @@ defined, are those of the row at hand.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from afa.errors import QueryError
 from afa.expression.nodes import (
-    Binary,
-    Call,
     Compare,
     Const,
     Expr,
     FieldRead,
     If,
-    In,
     IsNone,
     Not,
-    Text,
-    Ticks,
     Unary,
     changed,
     conjunction,
@@ -32,21 +25,19 @@ from afa.expression.nodes import (
 )  # fmt: skip
 from afa.expression.text import text_of_expr
 from afa.language.sase_grammar import RefusedError
-from afa.language.sql_kinds import CALLED, NULL, Kind, alike, is_number, kind_of
+from afa.language.sql_functions import NUMERIC
+from afa.language.sql_kinds import NULL
 from afa.language.sql_nodes import FUNCTIONS, ROWS
 from afa.language.sql_text import SqlText
+from afa.language.sql_times import SqlTimes
 from afa.language.terms import NAMED, Aggregate, Classifier, Final, Ref
-from punctuation.durations import ticks
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
-ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*"}
 OF_ITS_OWN = "give the row before it a variable of its own"
 OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count", "AnyValue": "any"}
 OVER |= {"ArgMax": "max_by", "ArgMin": "min_by"}
 MOST_DIGITS = 400
 """The most characters of a number: no float, and no int64, has more before its point."""
-FLOATS = ("FLOAT", "DOUBLE", "REAL")
-INTS = ("INT", "BIGINT", "SMALLINT", "TINYINT")
 
 
 class Variable(NamedTuple):
@@ -71,7 +62,9 @@ class Scope(NamedTuple):
     every: bool  # whether each row of a match shows the MEASURES
     virtual: dict[str, Expr]  # fields that are expressions over one row; a reader adds those that it needs
     measures: Mapping[str, Expr]  # those before it, which a measure may name
-    dialect: str | None  # the dialect that the statement is said to be in
+    required: frozenset[str]  # the fields that are never NULL
+    times: frozenset[str]  # those that are instants
+    dialect: str | None = None  # the dialect that the statement is said to be in
 
 
 class RowValue(NamedTuple):
@@ -82,11 +75,12 @@ class RowValue(NamedTuple):
     value: Expr  # over the row
 
 
-class SqlExpressionReader:
+class SqlExpressionReader(SqlTimes):
     """Reads the expressions of one scope."""
 
     def __init__(self, scope: Scope, row: Any = None) -> None:
-        self._scope = scope
+        super().__init__(scope.kinds, scope.text, scope.tick, scope.dialect)
+        self._scope, self.required, self.times = scope, scope.required, scope.times
         self._row = row  # the expression over one row that is read; None: it is over all rows of a match
         self._named: list[str] = []  # the variables that it names
 
@@ -101,54 +95,9 @@ class SqlExpressionReader:
             return result
         if kind in COMPARE:
             return self._compared(node, COMPARE[kind], self.value(node.this), self.value(node.expression))
-        if kind in ARITHMETIC:
-            return Binary(ARITHMETIC[kind], *self._numbers(node))
+        if kind in NUMERIC:
+            return self._function(node, NUMERIC[kind])
         return self._aggregate(node, OVER[kind])
-
-    def condition(self, node: Any) -> Expr:
-        """Return the expression of a node that is true, false or unknown. Raises `RefusedError`."""
-        return self._of_kind(node, lambda kind: kind in (None, NULL, bool), "a condition", "; write a comparison")
-
-    # -- types -----------------------------------------------------------------------------------------------------------------
-
-    def _kind(self, expr: Expr) -> Kind:
-        return kind_of(expr, self._scope.kinds)
-
-    def _of_kind(self, node: Any, fits: Callable[[Kind], bool], wanted: str, way: str = "") -> Expr:
-        found = self.value(node)
-        kind = self._kind(found)
-        if kind is not None and not fits(kind):
-            raise self._refused(node, f"expected {wanted} but got {self._said(node)}, {CALLED[kind]}{way}")
-        return found
-
-    def _number(self, node: Any) -> Expr:
-        return self._of_kind(node, is_number, "a number")
-
-    def _numbers(self, node: Any) -> tuple[Expr, Expr]:
-        two = self.value(node.this), self.value(node.expression)
-        return two if all(is_number(self._kind(each)) for each in two) else self._clash(node, "numbers", *two)
-
-    def _compared(self, node: Any, op: str, left: Expr, right: Expr) -> Expr:
-        return Compare(op, *self._alike(node, left, right))
-
-    def _alike(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
-        if alike(self._kind(left), self._kind(right)):
-            return left, right
-        return self._clash(node, "values that can be compared", left, right)
-
-    def _either(self, node: Any, values: list[Expr]) -> None:
-        """Refuse values of which one is taken, if their types differ."""
-        for left, right in itertools.pairwise(values):
-            if not alike(self._kind(left), self._kind(right)):
-                self._clash(node, "values of one type", left, right)
-
-    def _clash(self, node: Any, wanted: str, left: Expr, right: Expr) -> NoReturn:
-        kinds = [CALLED.get(kind, "a value") if (kind := self._kind(each)) else "a value" for each in (left, right)]
-        raise self._refused(node, f"expected {wanted} but got {self._said(node)}, of {kinds[0]} and {kinds[1]}")
-
-    def _said(self, node: Any) -> str:
-        """Return a node as it was written, in quotes."""
-        return repr(self._scope.text.quoted(node))
 
     # -- plain values ----------------------------------------------------------------------------------------------------------
 
@@ -193,90 +142,6 @@ class SqlExpressionReader:
             other = truth if node.expression.this else Not(truth)
             return If(other, Const(True), Const(False))
         raise self._refused(node, f"expected IS NULL, IS TRUE or IS FALSE but got {self._said(node)}")
-
-    def _between(self, node: Any) -> Expr:
-        x = self.value(node.this)
-        low, high = self.value(node.args["low"]), self.value(node.args["high"])
-        return conjunction([self._compared(node, ">=", x, low), self._compared(node, "<=", x, high)])
-
-    def _in(self, node: Any) -> Expr:
-        x, items = self.value(node.this), [self.value(each) for each in node.expressions]
-        if not items or not all(isinstance(each, Const) and each.value is not None for each in items):
-            raise self._refused(node, f"expected constants behind IN but got {self._said(node)}; write x = .. OR x = ..")
-        for each in items:
-            self._alike(node, x, each)
-        return In(x, tuple(each for each in items if isinstance(each, Const)))
-
-    def _like(self, node: Any) -> Expr:
-        pattern = node.expression
-        if type(pattern).__name__ != "Literal" or not pattern.is_string:
-            raise self._refused(node, f"expected a text behind LIKE but got {self._said(pattern)}")
-        text, x = str(pattern.this), self._of_kind(node.this, lambda kind: kind in (NULL, str), "a text before LIKE")
-        inner = text.strip("%")
-        if "%" in inner or "_" in text or not inner:
-            raise self._refused(node, f"expected 'text%', '%text', '%text%' or 'text' behind LIKE but got {text!r}")
-        if text == inner:
-            return Compare("==", x, Const(inner))
-        method = "contains" if text.startswith("%") and text.endswith("%") else "endswith" if text.startswith("%") else "startswith"
-        return Text(method, x, (Const(inner),))
-
-    def _div(self, node: Any) -> Expr:
-        left, right = self._numbers(node)
-        if self._kind(left) is self._kind(right) is int:
-            raise self._refused(
-                node,
-                f"expected a division of floats but got one of ints, which SQL cuts off: {self._said(node)}; write one as 2.0, or "
-                f"CAST",
-            )
-        return Binary("/", left, right)
-
-    def _mod(self, node: Any) -> Expr:
-        left, right = self._numbers(node)
-        if not (isinstance(right, Const) and isinstance(right.value, int) and right.value > 0):
-            raise self._refused(node, f"expected a modulus that is a whole number above 0 but got {self._said(node.expression)}")
-        below = Unary("-", Binary("%", Unary("-", left), right))  # SQL's sign is that of the dividend
-        return If(Compare("<", left, Const(0)), below, Binary("%", left, right))
-
-    def _abs(self, node: Any) -> Expr:
-        return Call("abs", (self._number(node.this),))
-
-    def _coalesce(self, node: Any) -> Expr:
-        *before, last = values = [self.value(each) for each in (node.this, *node.expressions)]
-        self._either(node, values)
-        for each in reversed(before):
-            last = If(IsNone(each), last, each)
-        return last
-
-    def _case(self, node: Any) -> Expr:
-        found: Expr = Const(None) if node.args.get("default") is None else self.value(node.args["default"])
-        values = [found]
-        for each in reversed(node.args["ifs"]):
-            if node.this is None:
-                test = self.condition(each.this)
-            else:
-                test = self._compared(node, "==", self.value(node.this), self.value(each.this))
-            values.append(self.value(each.args["true"]))
-            found = If(test, values[-1], found)
-        self._either(node, values)
-        return found
-
-    def _cast(self, node: Any) -> Expr:
-        kind = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
-        if kind in FLOATS or kind in INTS:
-            return Call("float" if kind in FLOATS else "int", (self.value(node.this),))
-        raise self._refused(
-            node, f"expected CAST to DOUBLE or INT but got {self._said(node)}; text and times are compared as they are"
-        )
-
-    def _interval(self, node: Any) -> Expr:
-        number = str(node.this.this) if node.this is not None else ""
-        unit = None if node.args.get("unit") is None else str(node.args["unit"].name)
-        parts = number.split()
-        if unit is None and len(parts) == 2:
-            number, unit = parts
-        if unit is None:
-            raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {self._said(node)}")
-        return Ticks(ticks([(number, unit)], self._scope.tick, QueryError))
 
     # -- rows ------------------------------------------------------------------------------------------------------------------
 
@@ -504,6 +369,3 @@ class SqlExpressionReader:
 
     def _variable(self, name: str, node: Any) -> Variable:
         return self._scope.variables[name]
-
-    def _refused(self, node: Any, message: str) -> RefusedError:
-        return RefusedError(message, self._scope.text.place(node))

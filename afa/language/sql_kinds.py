@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
+from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary
 from afa.language.terms import Aggregate, Classifier, Final, Ref
 
 Kind = type | None
 """int, float, bool or str; of NULL the type of None; None: any."""
 NULL = type(None)
+CALLS = {"int": int, "float": float, "len": int, "str": str, "upper": str, "lower": str, "bool": bool}
 CALLED = {int: "an int", float: "a float", bool: "a condition", str: "a text"}
 
 
@@ -38,8 +41,10 @@ def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
             return float if op == "/" else of_both(kind_of(left, fields), kind_of(right, fields))
         case Unary(_, x) | Final(x) | Call("abs", (x,)):
             return kind_of(x, fields)
+        case Call("min" | "max", (first, *others)):
+            return functools.reduce(of_both, (kind_of(each, fields) for each in others), kind_of(first, fields))
         case Call(name):
-            return {"int": int, "float": float}.get(name)
+            return FUNCTIONS[name].result if name in FUNCTIONS else CALLS.get(name)
     return None
 
 

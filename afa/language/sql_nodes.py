@@ -14,7 +14,9 @@ from afa.language.sase_grammar import RefusedError
 from afa.language.sql_text import SqlText
 
 FUNCTIONS = (
-    "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"
+    "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST "
+    "ROUND FLOOR CEIL SQRT POWER EXP LN LOG SIGN SIN COS TAN ASIN ACOS ATAN ATAN2 GREATEST LEAST NULLIF IF LOWER UPPER LENGTH "
+    "SUBSTR TRIM CONCAT REGEXP_LIKE EXTRACT DATE_TRUNC DATEDIFF"
 )
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"
@@ -29,7 +31,7 @@ READ = {
     "from": {"From": "this:from", "Table": "this:name alias:alias"},
     "relation": {"Table": "this:name db:name catalog:name alias:alias"},
     "alias": {"TableAlias": "this:name"},
-    "word": {"Var": "this"},
+    "word": {"Var": "this", "Literal": "this is_string", "IntervalSpan": "this:word expression:word"},
     "column": {"Column": "this:name table:name"},
     "order": {"Ordered": "this:column desc nulls_first"},
     "output": {"Order": "expressions:output", "Ordered": "this:sorted desc nulls_first"},
@@ -37,11 +39,38 @@ READ = {
     "filter": {"Where": "this:value"},
     "any": {"AnyValue": "this:value", "IgnoreNulls": "this:any"},
     "branch": {"If": "this:value true:value"},
-    "type": {"DataType": "this"},
+    "type": {"DataType": "this expressions:size"},
+    "size": {"DataTypeParam": "this:size", "Literal": "this"},
     "offset": {"Literal": "this"},
     "value": {
-        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Mod", "And", "Or", "Is", "Like"), TWO),
-        **dict.fromkeys(("Paren", "Neg", "Not", "Abs"), "this:value"),
+        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Mod", "And", "Or", "Is"), TWO),
+        **dict.fromkeys(("Pow", "Atan2", "Log", "IntDiv", "Nullif", "NullSafeEQ", "NullSafeNEQ", "Escape"), TWO),
+        **dict.fromkeys(("Like", "ILike"), f"{TWO} negate"),
+        "Div": f"{TWO} typed safe",
+        **dict.fromkeys(("StartsWith", "EndsWith", "Contains"), TWO),
+        **dict.fromkeys(("Paren", "Neg", "Not", "Abs", "Sqrt", "Exp", "Ln", "Sin", "Cos", "Tan", "Asin", "Acos"), "this:value"),
+        **dict.fromkeys(("Atan", "Degrees", "Radians", "Sign", "Floor", "Ceil", "Lower", "Upper", "Date"), "this:value"),
+        **dict.fromkeys(("Year", "Quarter", "Month", "Day", "DayOfMonth", "DayOfYear", "Hour", "Minute", "Second"), "this:value"),
+        "TsOrDsToDate": "this:value",
+        **dict.fromkeys(("Greatest", "Least"), "this:value expressions:value ignore_nulls"),
+        "TimestampTrunc": "this:value unit:word input_type_preserved",
+        "DateTrunc": "this:value unit:word",
+        "DateStrToDate": "this:value",
+        **dict.fromkeys(("StrToDate", "StrToTime"), "this:value format:value"),
+        "DateDiff": f"{TWO} unit:word date_part_boundary",
+        "DateAdd": f"{TWO} unit:word",
+        "Pi": "",
+        "Round": "this:value decimals:value casts_non_integer_decimals",
+        "Trunc": "this:value fractions_supported",
+        "If": "this:value true:value false:value",
+        "Nvl2": "this:value true:value false:value",
+        "Length": "this:value binary",
+        "Substring": "this:value start:value length:value zero_start",
+        "Trim": "this:value expression:value position",
+        "DPipe": f"{TWO} safe",
+        "Concat": "expressions:value safe coalesce",
+        "RegexpLike": f"{TWO} flag:value full_match",
+        "Extract": "this:word expression:value",
         **dict.fromkeys(("Sum", "Avg", "Min", "Max", "AnyValue"), "this:value"),
         **dict.fromkeys(("First", "Last"), "this:value expression:offset"),
         **dict.fromkeys(("ArgMax", "ArgMin"), TWO),
@@ -50,16 +79,15 @@ READ = {
         "CountIf": "this:value zero_on_all_null",
         "Count": "this:value big_int",
         "Star": "",
-        "Div": "this:value expression:value typed safe",
         "Column": "this:starred table:name",
         "Literal": "this is_string",
         "Boolean": "this",
         "Null": "",
-        "Between": "this:value low:value high:value",
+        "Between": "this:value low:value high:value symmetric",
         "In": "this:value expressions:value",
-        "Coalesce": "this:value expressions:value",
+        "Coalesce": "this:value expressions:value is_nvl",
         "Case": "this:value ifs:branch default:value",
-        "Cast": "this:value to:type",
+        **dict.fromkeys(("Cast", "TryCast"), "this:value to:type"),
         "Interval": "this:value unit:word",
         "Anonymous": "this expressions:value",
     },
@@ -87,7 +115,7 @@ HINTS = {
     "Select": BEFORE, "Star": "name the columns of MEASURES", "relation": BEFORE, "Table": BEFORE, "value": FUNCTIONS,
     "from": "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers",
     "column": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
-    "Between": "write the smaller bound first", "Lead": "what comes next is not known when a row comes",
+    "Lead": "what comes next is not known when a row comes",
     "TableAlias": "its columns have the names of the event's fields, or of MEASURES",
 }  # fmt: skip
 
@@ -96,8 +124,8 @@ HINTS = {
 def read_of(place: str) -> dict[str, dict[str, str]]:
     """Returns the classes of nodes that may stand at a place, and of each its arguments, each with the place that it is.
 
-    >>> read_of("from")["From"], read_of("word")
-    ({'this': 'from'}, {'Var': {'this': ''}})
+    >>> read_of("from")["From"], read_of("filter")
+    ({'this': 'from'}, {'Where': {'this': 'value'}})
     """
     return {
         kind: {name: at for name, _, at in (each.partition(":") for each in args.split())} for kind, args in READ[place].items()
@@ -145,7 +173,8 @@ def _beside(node: Any, name: str, values: list[Any], text: SqlText) -> RefusedEr
     kind = type(node).__name__
     if kind == "DataType":
         cast = node.parent or node
-        return RefusedError(f"expected CAST to DOUBLE or INT but got {text.quoted(cast)!r}", text.place(cast))
+        wanted = "CAST to INT, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+        return RefusedError(f"expected {wanted} but got {text.quoted(cast)!r}", text.place(cast))
     wanted, called, said = ALONE.get(kind, kind.upper()), CALLED.get(name, name.strip("_").upper()), text.quoted(node)
     hint = HINTS.get(kind)
     way = f"; {hint}" if hint else ""

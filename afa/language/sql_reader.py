@@ -359,7 +359,8 @@ class _SqlText:
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        return SqlExpressionReader(Scope(*of, self._dialect), row)
+        times = frozenset([self._time] if self._time else [])
+        return SqlExpressionReader(Scope(*of, self._required, times, self._dialect), row)
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:
         slots: dict[str, Component] = {}

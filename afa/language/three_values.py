@@ -71,7 +71,7 @@ def value(expr: Expr, absent: Absent) -> Expr:
 
 def nullable(expr: Expr, absent: Absent) -> Expr:
     """Returns the value, None where it is None."""
-    if not any(absent(leaf) for leaf in _leaves(_bounded(expr))):
+    if _always_there(_bounded(expr), absent):
         return expr
     gone = _missing(expr, absent)
     if gone is None or gone == IsNone(expr):
@@ -213,6 +213,13 @@ def _false_of_none(expr: Expr, absent: Absent) -> bool:
 def _any(parts: list[Expr | None]) -> Expr | None:
     found = [part for part in parts if part is not None and part != FALSE]
     return either(found) if found else None
+
+
+def _always_there(expr: Expr, absent: Absent) -> bool:
+    """Return whether Python's value is that of three values: nothing is None but what a choice gives."""
+    if isinstance(expr, If):
+        return all(_always_there(each, absent) for each in children(expr))
+    return isinstance(expr, Const) or not any(absent(leaf) or leaf == Const(None) for leaf in _leaves(expr))
 
 
 def _leaves(expr: Expr) -> list[Expr]:

@@ -1,0 +1,266 @@
+"""SQL's dates and times -> expressions over ints, in ticks since 1970-01-01 UTC; and CAST."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from typing import Any
+
+from afa.errors import QueryError
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, Ticks, Unary
+from afa.language.sql_functions import ZERO, SqlFunctions
+from afa.language.sql_kinds import is_number
+from afa.language.terms import Ref
+from punctuation.durations import NANOSECONDS, UNITS, ticks
+
+FLOATS = ("FLOAT", "DOUBLE", "REAL")
+INTS = ("INT", "BIGINT", "SMALLINT", "TINYINT")
+TEXTS = ("TEXT", "VARCHAR", "CHAR", "NVARCHAR")
+TIMES = ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME")
+CASTS = "INT, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f")
+PARTS = ("DAY", "HOUR", "MINUTE", "SECOND")
+"""The parts of an INTERVAL of several, from the left."""
+ROUNDED = {"away": "snowflake oracle trino bigquery", "even": "duckdb postgres", "cut off": "spark flink tsql clickhouse"}
+COUNTS = {"boundaries": "snowflake duckdb tsql redshift", "whole": "trino flink bigquery spark"}
+_FRACTION = re.compile(r"(.*?\d:\d\d:\d\d)\.(\d{1,9})(.*)", re.DOTALL)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class SqlTimes(SqlFunctions):
+    """Reads literals, parts and differences of times, and CAST."""
+
+    times: frozenset[str] = frozenset()
+    """The fields that are instants."""
+
+    # -- literals --------------------------------------------------------------------------------------------------------------
+
+    def _interval(self, node: Any) -> Expr:
+        number = str(node.this.this) if node.this is not None else ""
+        unit = node.args.get("unit")
+        if type(unit).__name__ == "IntervalSpan":
+            return Ticks(ticks(self._parts_of(node, number, unit), self._tick, QueryError))
+        parts = number.split()
+        if unit is None and len(parts) == 2:
+            return Ticks(ticks([(parts[0], parts[1])], self._tick, QueryError))
+        if unit is None:
+            raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {self._said(node)}")
+        return Ticks(ticks([(number, str(unit.name))], self._tick, QueryError))
+
+    def _parts_of(self, node: Any, said: str, span: Any) -> list[tuple[str | int | float, str | None]]:
+        """Returns the parts of ``INTERVAL '3:10' MINUTE TO SECOND``."""
+        first, last = str(span.this.name).upper(), str(span.expression.name).upper()
+        numbers = re.split("[ :]", said.strip())
+        if first not in PARTS or last not in PARTS or len(numbers) != PARTS.index(last) - PARTS.index(first) + 1:
+            raise self._refused(node, f"expected INTERVAL 'd h:m:s' DAY TO SECOND, or a part of it, but got {self._said(node)}")
+        return list(zip(numbers, PARTS[PARTS.index(first) :]))
+
+    def _instant(self, node: Any, said: str) -> Expr:
+        """Return a date or a timestamp, of UTC where it says no zone, in ticks."""
+        fraction = _FRACTION.fullmatch(said.strip())
+        text, digits = (fraction[1] + fraction[3], fraction[2].ljust(9, "0")) if fraction else (said.strip(), "0")
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            raise self._refused(node, f"expected a date or a time, '2024-01-31 10:00:00', but got {said!r}") from None
+        since = found.replace(tzinfo=found.tzinfo or timezone.utc) - _EPOCH
+        length = (since.days * 86_400 + since.seconds) * 10**9 + int(digits)
+        if length % self._tick_length(node):
+            raise self._refused(node, f"expected a whole number of ticks ({self._tick}) but got {said!r}")
+        return Ticks(length // self._tick_length(node))
+
+    def _tick_length(self, node: Any) -> int:
+        """Return the nanoseconds of a tick."""
+        if self._tick is None:
+            raise self._refused(
+                node, f"expected tick= beside {self._said(node)}, a time: what one int of a time counts; say tick='ms'"
+            )
+        return NANOSECONDS[self._tick]
+
+    def _unit(self, node: Any, name: str) -> int:
+        """Return a unit of fixed length in ticks."""
+        unit, length = UNITS.get(name.lower()), self._tick_length(node)
+        if unit is None or NANOSECONDS[unit] % length:
+            raise self._refused(node, f"expected a unit of whole ticks ({self._tick}) but got {name} in {self._said(node)}")
+        return NANOSECONDS[unit] // length
+
+    def _add(self, node: Any) -> Expr:
+        return self._moved(node, "+")
+
+    def _sub(self, node: Any) -> Expr:
+        return self._moved(node, "-")
+
+    def _moved(self, node: Any, op: str) -> Expr:
+        """Return a sum or a difference: of ticks; in Oracle a time and a number is one of days, and so is the time between two."""
+        left, right = self._numbers(node)
+        if self._dialect != "oracle" or not self._is_time(left) or isinstance(right, Ticks):
+            return Binary(op, left, right)
+        day = self._unit(node, "DAY")
+        if self._is_time(right):
+            return Binary("/", Binary(op, left, right), Const(float(day)))
+        days = Binary("*", right, Const(day))
+        return Binary(op, left, days if self._kind(right) is int else Call("int", (Call("sql_round", (days,)),)))
+
+    def _is_time(self, expr: Expr) -> bool:
+        """Return whether a value is an instant: the column of ORDER BY, and what lies a time from it."""
+        match expr:
+            case FieldRead(_, name) | Ref(_, _, name):
+                return name in self.times
+            case Binary("+" | "-", left, right):
+                return self._is_time(left) and not self._is_time(right)
+        return False
+
+    # -- parts and differences -------------------------------------------------------------------------------------------------
+
+    def _days(self, node: Any, time: Expr) -> Expr:
+        return Binary("//", time, Const(self._unit(node, "DAY")))
+
+    def _extract(self, node: Any) -> Expr:
+        return self._part(node, str(node.this.name), self._number(node.expression))
+
+    def _part(self, node: Any, part: str, time: Expr) -> Expr:
+        """Return a part of a time: ``EXTRACT(YEAR FROM t)``, ``YEAR(t)``."""
+        part, days = part.upper().removesuffix("S").replace("DAYOFMONTH", "DAY"), self._days(node, time)
+        if part in ("YEAR", "MONTH", "DAY"):
+            return Call(part.lower(), (days,))
+        if part == "QUARTER":
+            return Binary("//", Binary("+", Call("month", (days,)), Const(2)), Const(3))
+        if part in ("DOY", "DAYOFYEAR", "DAY_OF_YEAR"):
+            return Binary("+", Binary("-", days, _new_year(Call("year", (days,)))), Const(1))
+        if part == "EPOCH":
+            second = self._unit(node, "SECOND")
+            return time if second == 1 else Binary("/", time, Const(float(second)))
+        around = {"HOUR": "DAY", "MINUTE": "HOUR", "SECOND": "MINUTE"}.get(part)
+        if around is None:
+            known = "YEAR, QUARTER, MONTH, DAY, DOY, HOUR, MINUTE, SECOND, EPOCH"
+            raise self._refused(node, f"expected a part of a time, {known}, but got {part} in {self._said(node)}")
+        if part == "SECOND" and self._unit(node, "SECOND") > 1:
+            ways = {
+                "whole": "duckdb trino snowflake spark bigquery flink mysql tsql clickhouse",
+                "float": "postgres oracle redshift",
+            }
+            if self._way(node, ways, "in some dialects it has a fraction") == "float":
+                return Binary("/", Binary("%", time, Const(self._unit(node, "MINUTE"))), Const(float(self._unit(node, "SECOND"))))
+        return Binary("//", Binary("%", time, Const(self._unit(node, around))), Const(self._unit(node, part)))
+
+    def _year(self, node: Any) -> Expr:
+        """``YEAR(t)``, ``MONTH(t)``, ``DAY(t)``, ``HOUR(t)``, ``MINUTE(t)``, ``SECOND(t)``, ``QUARTER(t)``, ``DAYOFYEAR(t)``."""
+        return self._part(node, type(node).__name__, self._number(node.this))
+
+    _month = _day = _dayofmonth = _quarter = _dayofyear = _hour = _minute = _second = _year
+
+    def _timestamptrunc(self, node: Any) -> Expr:
+        """``DATE_TRUNC('hour', t)``: the last instant at or before t at which that unit begins; a week on Monday."""
+        unit, time = str(node.args["unit"].name).upper(), self._number(node.this)
+        if unit in ("YEAR", "MONTH"):
+            days = self._days(node, time)
+            first = _new_year(Call("year", (days,))) if unit == "YEAR" else _month_start(days)
+            return Binary("*", first, Const(self._unit(node, "DAY")))
+        if unit == "WEEK":
+            past = Binary("%", Binary("+", time, Const(3 * self._unit(node, "DAY"))), Const(self._unit(node, "WEEK")))
+        else:
+            past = Binary("%", time, Const(self._unit(node, unit)))
+        return Binary("-", time, past)
+
+    _datetrunc = _timestamptrunc
+
+    def _datestrtodate(self, node: Any) -> Expr:
+        return self._instant(node, self._constant(node.this, str))
+
+    def _strtodate(self, node: Any) -> Expr:
+        """``TO_DATE('2024-01-31', 'YYYY-MM-DD')``, and Oracle's TIMESTAMP '..', which sqlglot writes so."""
+        if self._constant(node.args["format"], str) not in FORMATS:
+            raise self._refused(node, f"expected the format YYYY-MM-DD, perhaps with HH24:MI:SS, but got {self._said(node)}")
+        return self._datestrtodate(node)
+
+    _strtotime = _strtodate
+
+    def _datediff(self, node: Any) -> Expr:
+        """``DATEDIFF('day', a, b)``: how many such units from a to b; the dialect says what counts."""
+        unit = "DAY" if node.args.get("unit") is None else str(node.args["unit"].name).upper()
+        end, start = self._numbers(node)
+        if unit not in ("YEAR", "MONTH") and self._unit(node, unit) == 1:
+            return Binary("-", end, start)  # whatever counts
+        way = self._way(node, COUNTS, "some dialects count the beginnings of units between two times, others whole units")
+        if unit in ("YEAR", "MONTH") and way == "boundaries":
+            counted = [self._months(node, time, unit) for time in (end, start)]
+            return Binary("-", *counted)
+        length = Const(self._unit(node, unit))
+        if way == "boundaries":
+            return Binary("-", Binary("//", end, length), Binary("//", start, length))
+        past = Binary("-", end, start)
+        return If(Compare("<", past, ZERO), Unary("-", Binary("//", Unary("-", past), length)), Binary("//", past, length))
+
+    def _months(self, node: Any, time: Expr, unit: str) -> Expr:
+        days = self._days(node, time)
+        year = Call("year", (days,))
+        return year if unit == "YEAR" else Binary("+", Binary("*", year, Const(12)), Call("month", (days,)))
+
+    def _dateadd(self, node: Any) -> Expr:
+        time, many = self._number(node.this), self._number(node.expression)
+        if type(node.expression).__name__ == "Interval":
+            return Binary("+", time, many)
+        return Binary("+", time, Binary("*", many, Const(self._unit(node, str(node.args["unit"].name)))))
+
+    # -- CAST ------------------------------------------------------------------------------------------------------------------
+
+    def _cast(self, node: Any) -> Expr:
+        to = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
+        if (to in TIMES or to == "DATE") and type(node.this).__name__ == "Literal" and node.this.is_string:
+            return self._instant(node, str(node.this.this))
+        x = self.value(node.this)
+        kind = self._kind(x)
+        if node.to.expressions and to not in TIMES:  # VARCHAR(3)
+            raise self._refused(node, f"expected CAST to {CASTS} but got {self._said(node)}")
+        if to in (*INTS, *FLOATS) and isinstance(x, Const) and isinstance(x.value, str):
+            try:
+                return Const(int(x.value) if to in INTS else float(x.value))
+            except ValueError:
+                raise self._refused(node, f"expected a number as text but got {x.value!r}") from None
+        if to in INTS and (kind in (int, str, bool) or kind is float):
+            return self._to_int(node, x) if kind is float else x if kind is int else Call("int", (x,))
+        if to in FLOATS or to in INTS:
+            return Call("float" if to in FLOATS else "int", (x,))
+        if to in TEXTS and kind in (str, int):
+            return x if kind is str else Call("str", (x,))
+        if to in TEXTS and kind is bool:
+            return If(x, Const("true"), Const("false"))
+        if to in TEXTS and kind is float:
+            raise self._refused(
+                node, f"expected an int or a text but got a float in {self._said(node)}, which dialects write each its way"
+            )
+        if to in TIMES and is_number(kind):
+            return x
+        if to == "DATE" and is_number(kind):
+            return Binary("-", x, Binary("%", x, Const(self._unit(node, "DAY"))))
+        raise self._refused(node, f"expected CAST to {CASTS} but got {self._said(node)}")
+
+    def _trycast(self, node: Any) -> Expr:
+        """Spark's CAST; of a text that says no number it is NULL."""
+        if self._kind(self.value(node.this)) is str and node.to.this.name not in TEXTS and type(node.this).__name__ != "Literal":
+            raise self._refused(node, f"expected a CAST of a number but got {self._said(node)}, NULL where the text says none")
+        return self._cast(node)
+
+    def _date(self, node: Any) -> Expr:
+        """``DATE(t)``: the day, as the instant at which it begins."""
+        x = self._number(node.this)
+        return Binary("-", x, Binary("%", x, Const(self._unit(node, "DAY"))))
+
+    _tsordstodate = _date
+
+    def _to_int(self, node: Any, x: Expr) -> Expr:
+        way = self._way(node, ROUNDED, "some dialects round, others cut off; FLOOR, CEIL, ROUND say which")
+        if way == "away":
+            return Call("int", (Call("sql_round", (x,)),))
+        return Call("round" if way == "even" else "int", (x,))
+
+
+def _month_start(days: Expr) -> Expr:
+    return Binary("-", days, Binary("-", Call("day", (days,)), Const(1)))
+
+
+def _new_year(year: Expr) -> Expr:
+    """Return the first day of a year, counted from 1970-01-01."""
+    last = Binary("-", year, Const(1))
+    leaps = Binary("+", Binary("-", Binary("//", last, Const(4)), Binary("//", last, Const(100))), Binary("//", last, Const(400)))
+    return Binary("-", Binary("+", Binary("*", last, Const(365)), leaps), Const(719_162))
