@@ -20,6 +20,7 @@ NAMES = (
     "waiting",
     "first_rows",
     "nulls",
+    "functions",
     "choose",
     "sql",
     "last_before",

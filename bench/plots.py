@@ -34,6 +34,7 @@ class Bars(NamedTuple):
 PLOTS: Mapping[str, Lines | Bars] = {
     "language": Bars(["query"], ["M events/s", "by hand, M events/s", "NFA^b, M events/s"], log_y=True, label="M events/s"),
     "nulls": Bars(["query"], ["M events/s", "may be None, M events/s", "5 % None, M events/s"], label="M events/s"),
+    "functions": Bars(["rule"], ["three columns, M events/s", "haversine, M events/s", "left to Python, M events/s"], log_y=True),
     "choose": Bars(["query", "late, %", "skip"], ["M events/s", "all matches, M events/s"], log_y=True, label="M events/s"),
     "sql": Bars(["question", "case"], ["M rows/s"], log_y=True, label="M rows/s"),
     "last_before": Bars(["late, %", "batch"], ["M events/s", "events that know, M events/s"], label="M events/s"),
