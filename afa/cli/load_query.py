@@ -96,7 +96,8 @@ def _read(job: CommandRequest, written: str | Pattern, kinds: dict[str, Any], ne
         return found  # type: ignore[no-any-return]
     text = written
     if is_sql(job.pattern):
-        return sql(text, event=_event("Event", job, kinds, needed), **told)
+        read: Query = sql(text, event=_event("Event", job, kinds, needed), **told)
+        return read
     name = TYPE.search(text)
     event: Any = _event(name[1] if name and not {job.type, "type"} & set(kinds) else "Event", job, kinds, needed)
     return query(text, event=event, type=job.type, **told)

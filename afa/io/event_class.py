@@ -26,12 +26,14 @@ class TableEvents(NamedTuple):
     tick: str | None
 
 
-def events_of(given: Any, name: str = "Event") -> TableEvents:
+def events_of(given: Any, name: str = "Event", time: str | None = None) -> TableEvents:
     """Return the events of a class, an Arrow schema, or a table of any library.
 
     A column without a missing value is a field of its scalar; any other one, and each nullable field of a schema, may be None. The
     only column of timestamps is the time (`afa.Instant`), where there is no column ``le``; others, and what is no scalar, are left
     out.
+
+    ``time`` names, without case, the column of times or ints that is the time.
 
     O(rows) for columns that are no arrays.
 
@@ -46,13 +48,18 @@ def events_of(given: Any, name: str = "Event") -> TableEvents:
     schema = given if isinstance(given, pa.Schema) else _schema(given)
     kinds = dict(zip(schema.names, schema.types))
     times = times_among(kinds)
-    time = times[0] if len(times) == 1 and "le" not in kinds else None
+    said = [column for column in kinds if time is not None and column.lower() == time.lower()]
+    if len(said) == 1 and said[0] != "le" and (said[0] in times or pa.types.is_integer(kinds[said[0]])):
+        time = said[0]
+    else:
+        time = times[0] if len(times) == 1 and "le" not in kinds else None
     full = {field.name for field in schema if not field.nullable}
     made = event_class(kinds, name, time, full)
     if not made._fields:  # type: ignore[attr-defined]
         raise AfaError(f"expected columns of int, float, bool or str but got {', '.join(map(str, schema)) or 'none'}")
-    unit = kinds[time].unit if time is not None and pa.types.is_timestamp(kinds[time]) else None
-    return TableEvents(made, "ms" if time is not None and unit is None else unit)
+    if time is None or pa.types.is_integer(kinds[time]):
+        return TableEvents(made, None)
+    return TableEvents(made, kinds[time].unit if pa.types.is_timestamp(kinds[time]) else "ms")
 
 
 def event_class(

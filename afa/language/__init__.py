@@ -27,9 +27,9 @@ looking_back     negation at the start: what a match asks the stage LastBefore
 scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH
 row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
-                 sql_statement: its clauses; sql_layers: the SELECTs around; sql_views: those in front;
-                 sql_order: ORDER BY; sql_text: its tokens, where a node stands; sql_nodes: what of it is read; sql_kinds,
-                 sql_values: types of values; sql_functions, sql_times: functions, dates, CAST
+                 sql_statement: its clauses; sql_layers: the SELECTs around; sql_views: those in front; sql_order: ORDER BY;
+                 sql_query: without its events; sql_text: its tokens, where a node stands; sql_nodes: what of it is read;
+                 sql_kinds, sql_values: types of values; sql_functions, sql_times: functions, dates, CAST
 """
 
 from afa.language.builder import Builder, absent, either, many, one, optional, times

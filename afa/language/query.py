@@ -448,12 +448,12 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
 def sql(
     text: str,
     *,
-    event: Any,
+    event: Any = None,
     dialect: str | None = None,
     tick: str | None = None,
     order_by: str | None = None,
     ties: str | None = None,
-) -> Query:
+) -> Any:
     """Make a query of SQL's MATCH_RECOGNIZE.
 
     Parameters
@@ -461,8 +461,8 @@ def sql(
     text : str
         ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, the others order events of one instant. With
         another order of rows than by time, ascending, only `find` takes the query.
-    event : NamedTuple class, table or pyarrow.Schema
-        As of `query`.
+    event : NamedTuple class, table or pyarrow.Schema, optional
+        As of `query`; of a table the first column of ORDER BY is the time. Left out: `find` takes the columns of its frame.
     dialect : str, optional
         The dialect that the text is in: "trino", "oracle", "snowflake", "flink", "duckdb" .. None: what they have in common.
     tick : str, optional
@@ -478,13 +478,17 @@ def sql(
     AfaError
         The text is no such statement, or says what no automaton does; with line and column, and a way out.
     """
-    from afa.language.sql_reader import read
+    from afa.language.sql_query import SqlQuery
+    from afa.language.sql_reader import read, time_in
 
-    cls, unit = _event(event)
-    tick = tick or unit
     if ties not in (None, "value"):
         raise AfaError(f'expected "value" or None but got ties={ties!r}')
-    return Query(replace(read(_text(text), cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+    time = time_in(_text(text), dialect)  # refuses what is no statement
+    if event is None:
+        return SqlQuery(text, dialect, tick, order_by, ties)
+    cls, unit = _event(event, time=time)
+    tick = tick or unit
+    return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
 
 
 def _text(text: Any) -> str:
@@ -493,7 +497,7 @@ def _text(text: Any) -> str:
     return text
 
 
-def _event(event: Any, name: str = "Event") -> tuple[type, str | None]:
+def _event(event: Any, name: str = "Event", time: str | None = None) -> tuple[type, str | None]:
     """Return the class of the events, which may be given as a table, and what its timestamps count."""
     if event is None:
         raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")
@@ -501,4 +505,4 @@ def _event(event: Any, name: str = "Event") -> tuple[type, str | None]:
         return event, None
     from afa.io.event_class import events_of  # which loads pyarrow
 
-    return events_of(event, name)
+    return events_of(event, name, time)

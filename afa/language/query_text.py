@@ -28,5 +28,6 @@ def another(found: Query, text: str) -> Query:
     tree = found.tree
     given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order_by": tree.order}
     if "match_recognize" in text.lower():
-        return sql(text, **given)
+        read: Query = sql(text, **given)
+        return read
     return query(text, type=tree.type_column, **given)

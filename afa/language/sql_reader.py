@@ -15,9 +15,9 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from afa.errors import QueryError, did_you_mean
 from afa.expression.nodes import Expr, FieldRead, Ticks, conjuncts_of
@@ -29,7 +29,7 @@ from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
 from afa.language.sql_kinds import kind_of
-from afa.language.sql_layers import layers_of, merged
+from afa.language.sql_layers import Layers, layers_of, merged
 from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
@@ -40,6 +40,7 @@ from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
 
+R = TypeVar("R")
 LOGGER = logging.getLogger("afa.language")
 RELATIONAL = "that takes a relational engine: afa.duckdb.sql(con, text), or afa.spark.sql(spark, text), runs the whole statement"
 ROWS_SHOWN = {
@@ -79,12 +80,44 @@ def read(
     >>> tree.window, tree.skip, tree.returns
     (10, 'past last row', (('low', Ref(component='down', which='last', field='price', back=0)),))
     """
+    return _read(text, dialect, lambda found: _SqlText(found, Schema.of(event, "event"), dialect, tick, order, ties).tree())
+
+
+def time_in(text: str, dialect: str | None = None) -> str | None:
+    """Return the column of the table by which a statement orders rows first, ascending; None: an expression, or none."""
+    return _read(text, dialect, _time_in)
+
+
+def _layers(statement: Statement) -> Layers:
+    """Return how rows flow through a statement, if they flow through one MATCH_RECOGNIZE at least, and from one table."""
+    if not statement.matches:
+        raise RefusedError(f"expected one MATCH_RECOGNIZE but got none; {FORM}", 0)
+    layers = layers_of(statement)
+    if layers.relational is not None:
+        said, place = layers.relational
+        raise RefusedError(f"expected SELECT, WHERE and MATCH_RECOGNIZE over one table but got {said}; {RELATIONAL}", place)
+    return layers
+
+
+def _time_in(statement: Statement) -> str | None:
+    steps = _layers(statement).steps
+    views = list(itertools.takewhile(lambda step: not isinstance(step, RowPatternMatch), steps))
+    order = steps[len(views)].order
+    node: Any = order[0].this if order and not order[0].args.get("desc") else None
+    for view in reversed(views):
+        named = {each.alias_or_name.lower(): each.unalias() for each in view.expressions}
+        node = None if node is None else named.get(node.name.lower(), node)
+    return str(node.name) if type(node).__name__ == "Column" else None
+
+
+def _read(text: str, dialect: str | None, reader: Callable[[Statement], R]) -> R:
+    """Return what a reader makes of a statement; a QueryError says where it can't be read."""
     if not isinstance(text, str):
         raise QueryError(f"expected a query as text (str) but got {text!r}")
     if dialect is not None and dialect not in DIALECTS:
         raise QueryError(f"expected dialect= as one of {', '.join(sorted(DIALECTS))} but got dialect={dialect!r}")
     try:
-        return _SqlText(statement_of(text, dialect), Schema.of(event, "event"), dialect, tick, order, ties).tree()
+        return reader(statement_of(text, dialect))
     except RefusedError as refused:
         raise query_error(text, refused) from None
     except RecursionError:
@@ -178,12 +211,7 @@ class _SqlText:
 
     def _parsed(self) -> tuple[Any, RowPatternMatch]:
         """Return the SELECT, and its MATCH_RECOGNIZE. Takes note of the rows that this stands over."""
-        if not self._statement.matches:
-            raise RefusedError(f"expected one MATCH_RECOGNIZE but got none; {FORM}", 0)
-        layers = layers_of(self._statement)
-        if layers.relational is not None:
-            said, place = layers.relational
-            raise RefusedError(f"expected SELECT, WHERE and MATCH_RECOGNIZE over one table but got {said}; {RELATIONAL}", place)
+        layers = _layers(self._statement)
         steps = list(layers.steps)
         place = next(i for i, step in enumerate(steps) if isinstance(step, RowPatternMatch))
         views, match, selects = steps[:place], steps[place], steps[place + 1 :]

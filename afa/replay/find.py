@@ -11,6 +11,7 @@ from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import columns_of
 from afa.frames.through import matches_of
 from afa.io.frame import Frame, is_stored
+from afa.language.sql_query import over_frame
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, takes_options
 
@@ -38,8 +39,8 @@ def find(
 
     Parameters
     ----------
-    pattern : Automaton, Query, words of `afa.language`, or what else makes operators
-        A query has its own key, window and order.
+    pattern : Automaton, Query, words of `afa.language`, text of a query in SQL, or what else makes operators
+        A query has its own key, window and order; of text the columns of the frame are the fields of the events.
     frame : pandas, polars, Arrow, DuckDB relation, dict of columns; or files: str, Path, list of these, or pyarrow.dataset.Dataset
         Its columns are the event's fields, the key and the times; others may stay. Files, or a folder of them, are read row group
         by row group: they are never in memory as a whole, unless their times are all mixed up.
@@ -100,6 +101,7 @@ def find(
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
     said, threads = taken_options(options, "find", TAKES, threads)
+    pattern = over_frame(pattern, frame)
     if is_stored(frame):
         from afa.replay.replaying import replayed
 
