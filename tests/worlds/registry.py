@@ -17,6 +17,7 @@ MODULES = {
     "long-lists": "tests.compiled.long_lists",
     "queries": "tests.language.worlds",
     "sql": "tests.language.sql_worlds",
+    "sql-whole": "tests.language.whole_worlds",
     "sql-in-buckets": "tests.spark.sql_in_buckets",
     "rows": "tests.language.row_worlds",
     "chosen-members": "tests.language.chosen_member_worlds",
