@@ -105,7 +105,8 @@ def test_where_values_are_read() -> None:
         (
             reach(v, "A", first=True, k=1), reach(v, "A", k=2), reach(v, "A", k=3), reach(v, first=True, step=-1), reach(v, step=1),
             reach(v, "A", k=1, step=2), reach(label, "A", first=True), reach(label), reach(label, step=1), over("avg", v),
-            over("count distinct", v), over("array", v), over("max by", v, by=v), over("sum", v, where=lambda row, took: took == "A"),
+            over("count distinct", v), over("array", v), over("max by", v, by=v),
+            over("sum", v, where=lambda row, took: took == "A"),
         ),
     )  # fmt: skip
     found = [1, 1, None, 5, 9, 2, "A", "B", None, 1.25, 2, (1, 1, 1, 2), 2, 3]
