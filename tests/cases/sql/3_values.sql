@@ -283,3 +283,11 @@ SELECT seq, low FROM readings MATCH_RECOGNIZE (
   MEASURES MIN(temp) AS low ALL ROWS PER MATCH PATTERN (A B) DEFINE A AS temp = 29, B AS temp IS NULL
 )
 -- by hand: [(5, 29), (6, 29)]
+
+-- name: sums with FILTER of what is unknown | readings
+SELECT * FROM readings MATCH_RECOGNIZE (
+  PARTITION BY sensor ORDER BY seq
+  MEASURES SUM(R.seq) FILTER (WHERE R.temp = 33) AS total, AVG(R.seq) FILTER (WHERE R.temp <> 33) AS mean
+  PATTERN (R+) DEFINE R AS seq <= 6
+)
+-- by hand: [('s', 4, 2.75), ('t', None, 2.0)]
