@@ -216,10 +216,9 @@ class Around(Twins, Matching):
             core.journal.commit()
 
     def _check_keys(self) -> None:
-        """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
+        """Refuse a snapshot in which what waits has a key, where the operator knows none."""
         keys = [] if self.stage._waiting.tables else [change.key for change in self.stage.waiting()]
-        keyed = self._core.keyed
-        wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
+        wanted("no keys of what waits", self._core.keyed or all(key is None for key in keys), keys)
 
 
 class Front(Around):

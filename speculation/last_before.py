@@ -1,8 +1,9 @@
-"""Look back: each event learns when the last earlier event of its key came that satisfies a condition. A stage before an operator.
+"""Look beside: each event learns of others of its key: when the last earlier one came that satisfies a condition, and what its
+neighbours say. A stage before an operator.
 
 A computation begins with an event and can't look back, so that what must *not* have come before is a field of the event. It is
 a function of the set of events: one that comes late, or goes, revises the events behind it, up to the next one that satisfies the
-condition.
+condition. So is a field of the event k steps before, or behind: there k events are revised at most.
 
     events      10: a    12: b    15: b    17: a    18: b        condition: "a"
     last a       None     10       10       10       17
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from afa.change import Change
@@ -29,7 +31,7 @@ from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.durations import Duration
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
 from speculation.last_rows import LastRows
 from speculation.look_back import LookBack
@@ -37,6 +39,9 @@ from speculation.stage import Output, Stage
 
 L = TypeVar("L", bound="LastBefore")
 Where = str | Callable[[Any], Any]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+FARTHEST = 64
+"""So many steps a neighbour may be away."""
 
 
 class LastBeforeStatistics(NamedTuple):
@@ -45,9 +50,9 @@ class LastBeforeStatistics(NamedTuple):
     Parameters
     ----------
     held : int
-        Different events that may still be revised.
+        Different events that may still be revised, or are neighbours of such.
     revised : int
-        Events that have left anew, as another event is the last one before them.
+        Events that have left anew, as they look at other events.
     """
 
     held: int
@@ -55,22 +60,27 @@ class LastBeforeStatistics(NamedTuple):
 
 
 class LastBefore(Stage):
-    """Give each event the LE of the last earlier event of its key that satisfies a condition; None: there is none.
+    """Give each event the LE of the last earlier event of its key that satisfies a condition, and fields of its neighbours; None:
+    there is none.
 
     Parameters
     ----------
     event : NamedTuple class
         Of the events that come.
-    where : mapping of str to (str or callable)
+    where : mapping of str to (str or callable), optional
         Names of fields, and the condition of each over the event, as of a `Punctuation`: ``{"alarm": "kind == 'alarm'"}``. An event
         on which a condition raises does not satisfy it.
     window : int (ticks), str or timedelta, optional
-        How far to look back: an event sees those with an LE above its own LE - window. None: all.
+        How far to look back: an event sees those with an LE above its own LE - window. None: all. Of its neighbours it sees all
+        before it, and of those behind it the ones with an LE below its own LE + window.
+    neighbours : mapping of str to (str, int), optional
+        Names of fields, and of each which field of which neighbour it is: ``{"before": ("price", -1)}`` of the one before,
+        ``("price", 2)`` of the second one behind; ``("", -1)`` is its LE. Of neighbours at one LE (and ``order_by``) there is none.
     order_by : str, optional
         The field that orders events of one LE, as ``order_by`` of `Operator`. Left out: they are before nobody.
     filled : NamedTuple class, optional
-        Of the events that leave: the fields of ``event``, then, in any order, those of ``where`` (``int | None``) and perhaps an
-        ``afa.Instant``. Left out: it is made.
+        Of the events that leave: the fields of ``event``, then, in any order, those of ``where`` (``int | None``) and of
+        ``neighbours`` (each may be None), and perhaps an ``afa.Instant``. Left out: it is made.
     tick : str, optional
         What one int of LE counts, for durations here and in conditions; where the stage stands at an operator that one's.
 
@@ -81,14 +91,15 @@ class LastBefore(Stage):
     Raises
     ------
     AfaError
-        There is no condition, one can't be read, or the classes do not fit.
+        There is no condition and no neighbour, one can't be read, or the classes do not fit.
 
     Notes
     -----
     The changes of a call are merged into what is held of their key, from the first one on; O(log n) to find its place. An event
     leaves as a retraction of its old version and an insertion of the new one, in one call with the change that revises it. A
-    promise passes as it is, since what is revised lies behind the change. Behind it only the last event of each key and condition
-    is kept, for a window if there is one.
+    promise passes as it is, since what is revised lies behind the change; with neighbours behind, up to the first event that one
+    at or behind the promise may revise, of whatever key. Behind it only the last event of each key and condition is kept, for a
+    window if there is one, and as many as neighbours look at.
 
     Examples
     --------
@@ -100,16 +111,20 @@ class LastBefore(Stage):
     [Tick(kind='alarm', alarm=None), Tick(kind='stop', alarm=4)]
     >>> [(change.diff, change.payload.alarm, change.le) for change in stage.push(insert(Tick("alarm"), 7))]
     [(-1, 4, 9), (1, 4, 7), (1, 7, 9)]
+    >>> beside = LastBefore(Tick, neighbours={"before": ("kind", -1), "behind": ("kind", 1)})
+    >>> [tuple(change.payload) for change in beside.push_many([insert(Tick("stop"), 9), insert(Tick("alarm"), 4)])]
+    [('alarm', None, 'stop'), ('stop', 'alarm', None)]
     """
 
-    _numbers = ("_revised", "_promised")
+    _numbers = ("_revised", "_promised", "passed")
 
     @renamed("order")
     def __init__(
         self,
         event: type,
-        where: Mapping[str, Where],
+        where: Mapping[str, Where] = NOTHING,
         *,
+        neighbours: Mapping[str, tuple[str, int]] = NOTHING,
         window: Duration | None = None,
         order_by: str | None = None,
         filled: type | None = None,
@@ -117,25 +132,31 @@ class LastBefore(Stage):
     ) -> None:
         super().__init__(tick)
         self.event_schema = Schema.of(event, "event")
-        if not isinstance(where, Mapping) or not where or not all(isinstance(name, str) for name in where):
+        if not isinstance(where, Mapping) or not (where or neighbours) or not all(isinstance(name, str) for name in where):
             raise AfaError(f"expected names of fields with their conditions but got where={where!r}")
         fields = {field.name: field for field in self.event_schema.fields}
         if order_by is not None and (
             order_by not in fields or fields[order_by].type not in (int, float, str) or fields[order_by].optional
         ):
             raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order_by={order_by!r}")
-        for name in where:
+        for name, beside in neighbours.items():
+            field, offset = beside if isinstance(beside, tuple) and len(beside) == 2 else (None, None)
+            if (field != "" and field not in fields) or type(offset) is not int or not 0 < abs(offset) <= FARTHEST or name in where:
+                known = f"a field of {self.event_schema.describe()} and an offset from 1 to {FARTHEST}, or below 0,"
+                raise AfaError(f"expected {known} as neighbour {name} but got {beside!r}")
+        for name in (*where, *neighbours):
             if name in fields or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
                 raise AfaError(f"expected a name for a field beside those of {self.event_schema.describe()} but got {name!r}")
         if self.tick is None and any(map(mentions_span, where.values())):
             self.wait("where", where)
         self.conditions = {name: condition_of(source, self.event_schema, self.tick or "ns") for name, source in where.items()}
-        self.window, self.order = self._window(window), order_by
+        self.window, self.order, self.neighbours = self._window(window), order_by, dict(neighbours)
+        self._following = any(offset > 0 for _, offset in self.neighbours.values())
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
         self.rows = LastRows(self)
         self._revised = 0
-        self._promised = BEGINNING
+        self._promised = self.passed = BEGINNING
 
     def settle_duration(self, name: str, value: Any) -> None:
         """Take the window, or conditions with durations, of which the tick is known now."""
@@ -152,16 +173,22 @@ class LastBefore(Stage):
             for name, kind, optional in schema.fields
         ]
         make: Any = NamedTuple  # its fields are known at run time only
-        return make(schema.cls.__name__, [*given, *((name, int | None) for name in self.conditions)])
+        more = [(name, Any if kind is None else kind | None) for name, kind in self._kinds().items()]
+        return make(schema.cls.__name__, [*given, *more])
+
+    def _kinds(self) -> dict[str, Any]:
+        """Return the types of the fields that are added; each may be None."""
+        kinds: dict[str, Any] = {field.name: field.type for field in self.event_schema.fields} | {"": int}
+        return {**dict.fromkeys(self.conditions, int), **{name: kinds[field] for name, (field, _) in self.neighbours.items()}}
 
     def _extra_of(self, filled: Schema) -> list[int | None]:
-        """Return for each field behind those of an event the number of its condition; None: it takes the LE."""
-        n = len(self.event_schema.fields)
-        more, names = filled.fields[n:], list(self.conditions)
+        """Return for each field behind those of an event the number of its condition or neighbour; None: it takes the LE."""
+        n, made = len(self.event_schema.fields), self._kinds()
+        more, names = filled.fields[n:], list(made)
         instant = [filled.instant] if filled.instant is not None and self.event_schema.instant is None else []
         fit = filled.fields[:n] == self.event_schema.fields and sorted(f.name for f in more) == sorted([*names, *instant])
-        if not fit or any((f.type, f.optional) != (int, True) for f in more if f.name in self.conditions):
-            added = "".join(f", {name}: int | None" for name in names)
+        if not fit or any(f.type != made[f.name] or not (f.optional or f.type is None) for f in more if f.name in made):
+            added = "".join(f", {name}: {kind.__name__ if kind else 'Any'} | None" for name, kind in made.items())
             raise AfaError(f"expected {self.event_schema.describe()[:-1]}{added}) but got filled={filled.describe()}")
         return [None if field.name in instant else names.index(field.name) for field in more]
 
@@ -195,7 +222,16 @@ class LastBefore(Stage):
                         f"expected the insertion of {change.payload!r} at le={change.le} before {t} (promised) "
                         f"but got its retraction only"
                     )
-                out.append(item)
+                if (passed := self.passes(t)) is not None:
+                    out.append(passed)
+
+    def passes(self, t: int) -> Punctuation | None:
+        """Return the promise that goes on where one has come: below it nothing is revised any more. None: it has gone on."""
+        passed = self.rows.first_open(t) if self._following and t < FOREVER else t
+        if passed <= self.passed:
+            return None
+        self.passed = passed
+        return Punctuation(passed)
 
     def end(self, out: Output) -> None:
         """Append what the changes so far lead to: retractions first, then insertions, each by LE."""
@@ -252,7 +288,7 @@ class LastBefore(Stage):
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return all but the events, as plain data; ``keys``: of these only."""
         floors = [[key, *lasts] for key, lasts in sorted(self.rows.floors(keys), key=lambda item: repr(item[0]))]
-        return [self._said(), self._promised, as_plain(self._revised), floors]
+        return [self._said(), self._promised, as_plain(self._revised), floors, *([self.passed] if self._following else [])]
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the events that may still be revised, in an order that does not depend on how they came."""
@@ -268,7 +304,8 @@ class LastBefore(Stage):
         return self.rows.keys
 
     def _said(self) -> list[Any]:
-        return [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]
+        said = [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]
+        return [*said, [[name, *beside] for name, beside in self.neighbours.items()]] if self.neighbours else said
 
     @classmethod
     def resumed(cls: type[L], numbers: list[Any], waiting: Any, like: Any) -> L:
@@ -276,7 +313,8 @@ class LastBefore(Stage):
         if not isinstance(like, LastBefore):
             raise AfaError(f"expected like=<LastBefore with the parameters of the one saved> but got like={like!r}")
         conditions = {name: condition.text for name, condition in like.conditions.items()}
-        stage = cls(like.event_schema.cls, conditions, window=like.window, order_by=like.order, filled=like.filled)
+        options = {"window": like.window, "order_by": like.order, "filled": like.filled, "neighbours": like.neighbours}
+        stage = cls(like.event_schema.cls, conditions, **options)
         stage.load(numbers, waiting)
         return stage
 
@@ -291,13 +329,15 @@ class LastBefore(Stage):
         out. Raises `SnapshotError` on anything else.
         """
         with reading("the numbers of a LastBefore"):
-            said, promised, revised, floors = numbers
+            said, promised, revised, floors, *more = numbers
+            (passed,) = more if self._following else [promised, *more]
             wanted(f"the parameters {self._said()} of a LastBefore", said == self._said(), said)
             if as_time(promised, "promised") > self._promised:
                 self.settled(promised)
             lasts = [(key, self._checked_floor(dict(found), promised)) for key, *found in floors if key not in without]
             self.rows.load_part(saved.rows(part, self.event_schema, True), lasts, promised, without)
-            self._promised, self._revised = promised, as_total(revised)
+            wanted(f"a promise up to {promised} that has gone on", as_time(passed, "passed") <= promised, passed)
+            self._promised, self._revised, self.passed = promised, as_total(revised), passed
 
     def _checked_floor(self, floors: dict[int, int], promised: int) -> dict[int, int]:
         """Refuse what can't be the last events below the promise."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from afa.change import Change
+from afa.compiled.key_numbers import KeyNumbers
 from afa.engine import Logged
-from afa.io.event_batch import batch_of
+from afa.io.event_batch import EventBatch, batch_of
 from afa.model.copies import crowded
 from afa.model.keys import Keys
 from afa.rewrite.column_condition import ColumnCondition
@@ -22,10 +23,14 @@ from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows import row_layout as k
 from speculation.rows.row_memory import RowMemory
-from speculation.rows.row_words import RowWords, words_of
+from speculation.rows.row_tails import ALONE, UNKNOWN, RowPiece, RowRuns, RowTails
+from speculation.rows.row_words import FieldPlace, RowWords, words_of
 
 BITS = 1 << k.TRUTH_BITS
 """How many conditions a word has."""
+LE = FieldPlace(int(k.RowPool.le), None, int)
+MANY = 256
+"""So many rows of a table that come in order need not be seen by the kernels."""
 PACE = 16
 """Keys are looked through for final entries once in so many keys' changes, so that a promise for each change stays cheap."""
 
@@ -39,11 +44,19 @@ class LastRows:
         self._before = 0  # how many retractions waited before the call
         self._stage = stage
         self._lasts = len(stage.conditions)
+        self._beside = [((self._words.places | {"": LE})[field], offset) for field, offset in stage.neighbours.values()]
         self._state = self._words.width
-        self._holds = self._state + k.LASTS + self._lasts
+        self._holds = self._state + k.LASTS + self._lasts + 2 * len(self._beside)
         self._looks = slice(self._state + k.LASTS, self._holds)
         self._memory = RowMemory(self._holds + (self._lasts + BITS - 1) // BITS, self._spec())
+        self._more = [(place.kind, self._state + k.LASTS + self._lasts + 2 * i) for i, (place, _) in enumerate(self._beside)]
         self._coming: list[Any] = []  # rows, or changes
+        offsets = [offset for _, offset in self._beside]
+        ahead = max(0, *offsets, 0)  # one more: rows at or above a promise stand there, too
+        self._tails = RowTails(self._memory.width, max(1, ahead - min(0, *offsets, 0) + (ahead > 0)))
+        self._codes: KeyNumbers | None = None
+        self._of_codes: Any = None  # of each code its key's number
+        self._window: int | None = None  # in which rows live that a table brings
         self._columns: list[ColumnCondition] | None = None
 
     def _spec(self) -> Any:
@@ -56,18 +69,22 @@ class LastRows:
         for value, missing, _ in places.values():  # texts by their numbers: equal events only must be found
             order += [(column, k.UP) for column in (missing, value) if column is not None]
         order.append((k.RowPool.re, k.UP))
-        spec = np.zeros(k.RowSpec.order + 2 * len(order), np.int64)
-        of = k.RowSpec
+        of, offsets = k.RowSpec, [offset for _, offset in self._beside]
+        spec = np.zeros(of.order, np.int64)
         spec[[of.order_n, of.place_n]] = len(order), place
         spec[[of.window, of.lasts, of.state]] = stage.window or 0, self._lasts, self._state
-        spec[k.RowSpec.order :] = [word for pair in order for word in pair]
-        return spec
+        spec[of.looks] = self._lasts + 2 * len(offsets)
+        spec[[of.previous, of.following]] = -min(0, *offsets, 0), max(0, *offsets, 0)
+        beside = [(offset, where.value + (where.kind is None), where.missing or 0) for where, offset in self._beside]
+        return np.array([*spec, *(word for words in (*order, *beside) for word in words)], np.int64)
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def begins(self) -> None:
         """Begin a call."""
         self._coming = []
+        self._memory.commit()
+        self._tails.begins()
         self._before = int(self._memory.m[k.RowControl.retractions])
         if self._keys.many or self._words.many:
             self._tidy()
@@ -75,6 +92,7 @@ class LastRows:
     def failed(self) -> None:
         """Restore all rows."""
         self._memory.rollback()
+        self._tails.failed()
         self._memory.m[k.RowControl.retractions], self._memory.m[k.RowControl.revised] = self._before, 0
 
     def worked(self) -> None:
@@ -84,24 +102,26 @@ class LastRows:
     def _tidy(self) -> None:
         """Give numbers of keys and texts that nothing holds any more again; no call is under way."""
         rows, _ = self._memory.held()
-        held = self._memory.r[rows]
+        held = np.concatenate([self._memory.r[rows], self._tails.live])
         if self._keys.many:
             there = np.zeros(len(self._keys), bool)
             there[held[:, k.RowPool.key]] = True
             self._keys.keep(there.tolist())
-        self._words.keep(held)
+            self._codes = None
+        self._words.keep(held, self._more)
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
     def see(self, item: Any) -> None:
-        """Take a change of an event in its form, or rows of `rows_of`, at or above the promise. `left` says what it leads to."""
+        """Take a change of an event in its form, or rows in words, at or above the promise. `left` says what it leads to."""
         self._coming.append(item)
 
-    def rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any = slice(None)) -> Any:
-        """Return a table's rows in words. Raises `Unfit` where they must go one by one, which says what is wrong with them.
+    def rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any = slice(None)) -> RowPiece:
+        """Return a table's rows. Raises `Unfit` where they must go one by one, which says what is wrong with them.
 
         ``events``: which of them count, the others mean nothing.
         """
+        self._window = window
         if not self._stage.event_schema.scalar:
             raise Unfit
         batch = batch_of(table, self._stage.event_schema, keys, events)
@@ -114,13 +134,179 @@ class LastRows:
         order = self._stage.order
         if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values[events]).any():
             raise Unfit
+        return RowPiece(self._key_numbers(batch, keys), batch.times, fields, list(batch.keys))
+
+    def _key_numbers(self, batch: EventBatch, keys: Keys | None) -> Any:
+        """Return the number of each row's key: of many rows by codes, so that Python sees keys only when they are new."""
+        if keys is None:
+            return np.full(batch.n, self._keys.number(None))
+        if batch.n < MANY:
+            return batch.key_numbers(keys.single, self._keys.numbers_of)
+        if self._codes is None:
+            self._codes, self._of_codes = KeyNumbers(), np.empty(0, np.int64)
+        codes, known = self._codes.numbers_of(batch.keys, keys.single, batch.n), self._of_codes
+        if len(known) < self._codes.top:
+            self._of_codes = np.full(2 * self._codes.top, -1)
+            self._of_codes[: len(known)] = known
+        new = np.unique(codes[self._of_codes[codes] < 0])
+        if len(new):
+            self._of_codes[new] = self._keys.numbers_of(list(self._codes.names_of(new)))
+        return self._of_codes[codes]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_codes": None}
+
+    def words_of(self, piece: RowPiece, at: Any = slice(None)) -> Any:
+        """Return rows of a piece in words: all, or those at some places."""
+        part = piece if type(at) is slice else piece.at(at)
+        le, n, window = part.times["le"], len(part.key), self._window
         rows = np.zeros((n, self._memory.width), np.int64)
-        rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, 1 if diff is None else diff
-        rows[:, k.RowPool.key] = self._keys.number(None) if keys is None else batch.key_numbers(keys.single, self._keys.numbers_of)
-        self._put_bits(rows, self._truths(fields, n))
-        for name, column in fields.items():
+        rows[:, k.RowPool.le], rows[:, k.RowPool.diff] = le, part.times.get("diff", 1)
+        rows[:, k.RowPool.re] = part.times.get("re", FOREVER if window is None else le + window)
+        rows[:, k.RowPool.key] = part.key
+        self._put_bits(rows, self._truths(part.fields, n))
+        for name, column in part.fields.items():
             words_of(self._words.places[name], column, self._words.strings, rows)
         return rows
+
+    # -- tables in order -------------------------------------------------------------------------------------------------------
+
+    def ahead(self, piece: RowPiece, encode: Callable[[dict[str, Column]], Any]) -> tuple[Any, Any] | None:
+        """Take rows that come behind all of their keys, without the kernels. ``encode``: makes versions of columns of neighbours.
+
+        Returns the rows, in words, whose neighbours they are: with copies below 0 as they were, then as they are; None: there are
+        none. And their versions. None: the kernels must take the piece.
+        """
+        diff, tails = piece.times.get("diff"), self._tails
+        if self._coming or self._lasts or len(piece.key) < MANY or (diff is not None and (diff < 1).any()):
+            return None
+        if self._memory.m[k.RowControl.retractions]:
+            return None
+        runs = RowRuns(piece, len(self._keys))
+        places = self._tails_of(runs.keys) if runs.ascend else None
+        if places is None:
+            return None
+        last = np.where(places[:, 0] >= 0, tails.rows[places[:, 0], k.RowPool.le], BEGINNING) if tails.top else BEGINNING
+        if (runs.le[runs.begin] <= last).any():
+            return None
+        sources = [self._source(runs, piece, place) for place, _ in self._beside]
+        looks = [self._shifted(runs, places, *each, source) for each, source in zip(self._beside, sources)]
+        columns = [self._words.column(runs.back(look), kind) for look, (kind, _) in zip(looks, self._more)]
+        try:
+            versions = encode(dict(zip(self._stage.neighbours, columns)))
+        except Unfit:
+            return None
+        revised = self._followed(runs, sources, places)
+        depth = places.shape[1]
+        found, ends = np.full_like(places, ALONE), [runs.at(-1 - j) for j in range(depth)]
+        at = np.concatenate([at for _, at in ends])
+        rows = self.words_of(piece, at if runs.order is None else runs.order[at])
+        for look, (_, column) in zip(looks, self._more):
+            rows[:, column : column + 2] = look[at]
+        new, low = tails.put(rows, tails.came), 0
+        for j, (of, its) in enumerate(ends):
+            found[of, j], low = new[low : low + len(its)], low + len(its)
+            older = np.flatnonzero(runs.n <= j)
+            found[older, j] = places[older, j - runs.n[older]]
+        tails.move(runs.keys, found)
+        tails.waiting, tails.came = (*tails.waiting, piece), tails.came + 1
+        return revised, versions
+
+    def _tails_of(self, keys: Any) -> Any:
+        """Return the places of the tails of keys. None: they are not plainly in order."""
+        tails, memory = self._tails, self._memory
+        places = tails.of(keys, len(self._keys)).copy()
+        ask = np.flatnonzero(places[:, 0] == UNKNOWN)
+        if not len(ask):
+            return places
+        entries = np.zeros((len(ask), k.RowKey.SIZE), np.int64)
+        known = keys[ask] < len(memory._entries)
+        entries[known] = memory._entries[keys[ask[known]]]
+        places[ask], later = ALONE, None
+        for j in range(places.shape[1] + 1):  # the one before must not tie with the last of them
+            at = entries[:, k.RowKey.block] + entries[:, k.RowKey.n] - j
+            there = entries[:, k.RowKey.n] > j
+            found = memory.m[np.where(there, at, 0)]
+            there &= found & 1 == 0
+            rows = memory.r[(found >> 1)[there]]
+            le = np.full(len(ask), BEGINNING)
+            le[there] = rows[:, k.RowPool.le]
+            if (rows[:, self._state + k.COPIES] < 1).any() or (later is not None and (le[there] >= later[there]).any()):
+                return None
+            if j == places.shape[1]:
+                break
+            rows[:, k.RowPool.diff] = rows[:, self._state + k.COPIES]
+            places[ask[there], j], later = tails.put(rows, ALONE), le
+        tails.move(keys, places)
+        return places
+
+    def _source(self, runs: RowRuns, piece: RowPiece, place: FieldPlace) -> Any:
+        """Return a field of the rows of a piece by key, as two words: whether it is there, and its value."""
+        name = next((name for name, each in self._words.places.items() if each is place), None)
+        words, column = np.zeros((2, len(piece.key)), np.int64).T, piece.fields[name] if name else Column(piece.times["le"])
+        words_of(FieldPlace(1, 0, place.kind), column, self._words.strings, words)
+        words[:, 0] = 1 - words[:, 0]
+        return runs.of(words)
+
+    def _shifted(self, runs: RowRuns, places: Any, place: FieldPlace, offset: int, source: Any) -> Any:
+        """Return what rows look at by key: the words of the row so many behind, or before it in the piece or in the tail."""
+        found, steps = np.zeros_like(source), abs(offset)
+        if offset < 0:
+            found[steps:] = source[:-steps]
+        else:
+            found[:-steps] = source[steps:]
+            if self._stage.window is not None:
+                found[:-steps][runs.le[steps:] - self._stage.window >= runs.le[:-steps]] = 0
+        for j in range(steps):
+            of, at = runs.at(j if offset < 0 else -1 - j)
+            found[at] = 0
+            if offset < 0:
+                before = places[of, steps - 1 - j]
+                rows = self._tails.rows[before[before >= 0]]
+                found[at[before >= 0]] = self._words_at(rows, place)
+        return found
+
+    @staticmethod
+    def _words_at(rows: Any, place: FieldPlace) -> Any:
+        """Return a field of rows as two words: whether it is there, and its value."""
+        there = np.ones(len(rows), np.int64) if place.missing is None else 1 - rows[:, place.missing]
+        return np.stack([there, rows[:, place.value] * there], 1)
+
+    def _followed(self, runs: RowRuns, sources: Any, places: Any) -> Any:
+        """Let the rows of tails have the neighbours that have come behind them. Returns these as they were, and are; or None."""
+        tails, found = self._tails, list[Any]()
+        following = max(0, *(offset for _, offset in self._beside), 0)
+        for j in range(following):
+            of = np.flatnonzero(places[:, j] >= 0)
+            rows = tails.rows[places[of, j]]
+            new = rows.copy()
+            for (_, offset), (_, column), source in zip(self._beside, self._more, sources):
+                its = np.flatnonzero(runs.n[of] > offset - j - 1) if offset > j else ()
+                if not len(its):
+                    continue
+                at = runs.begin[of[its]] + offset - j - 1
+                new[its, column : column + 2] = source[at]
+                if self._stage.window is not None:
+                    far = its[runs.le[at] - self._stage.window >= rows[its, k.RowPool.le]]
+                    new[far, column : column + 2] = 0
+            other = (new != rows).any(1)
+            if other.any():
+                old, new, of = rows[other], new[other], of[other]
+                places[of, j] = tails.put(new, tails.tables[places[of, j]])
+                self._stage._revised += int(new[:, k.RowPool.diff].sum())
+                old[:, k.RowPool.diff] *= -1
+                found += [old, new]
+        return np.concatenate(found) if found else None
+
+    def _flush(self) -> None:
+        """Let the kernels take what has come in order, as it has left already."""
+        tails, memory = self._tails, self._memory
+        rows = np.concatenate([tails.left_behind(), *map(self.words_of, tails.waiting)]) if tails.any else ()
+        tails.clear()
+        if len(rows):
+            self._put(rows)
+            memory.logged()
+            memory.m[k.RowControl.revised] = 0
 
     def _truths(self, fields: dict[str, Column], n: int) -> list[Any]:
         """Return for each condition of which events it is true: an array, or one truth for all."""
@@ -159,6 +345,7 @@ class LastRows:
             parts += [self._of_changes(found)] if kind is Change else found
         if not parts:
             return None
+        self._flush()
         row = self._put(parts[0] if len(parts) == 1 else np.concatenate(parts))
         if row is not None:
             raise crowded(self._words.records(row)[0], int(row[0, k.RowPool.le]), int(row[0, k.RowPool.diff]))
@@ -187,10 +374,12 @@ class LastRows:
     def changes(self, left: Any) -> list[Change]:
         """Return versions as changes."""
         stage, names = self._stage, self._keys.all
-        lasts = [[None if last == FOREVER else last for last in each] for each in left[:, self._looks].tolist()]
+        lasts = [[None if last == FOREVER else last for last in each] for each in left[:, self._looks][:, : self._lasts].tolist()]
+        beside = [self._words.values(left, *each) for each in self._more]
         times = left[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, k.RowPool.diff]].tolist()
         found = []
-        for payload, each, (le, re, key, diff) in zip(self._words.records(left), lasts, times):
+        for payload, each, (le, re, key, diff), *more in zip(self._words.records(left), lasts, times, *beside):
+            each += more
             extra = [le if number is None else each[number] for number in stage._extra]
             found.append(Change(stage.filled(*payload, *extra), le, None if re == BEGINNING else re, diff, names[key]))
         return found
@@ -203,6 +392,9 @@ class LastRows:
         le, re, diff = (np.ascontiguousarray(left[:, column]) for column in (k.RowPool.le, k.RowPool.re, k.RowPool.diff))
         columns = dict(zip(self._words.places, self._words.columns(left)))
         for name, number in zip(stage.filled._fields[len(columns) :], stage._extra):
+            if number is not None and number >= self._lasts:
+                columns[name] = self._words.optional(left, *self._more[number - self._lasts])
+                continue
             last = None if number is None else np.ascontiguousarray(left[:, self._looks][:, number])
             columns[name] = le if last is None else pa.array(last, mask=last == FOREVER)
         times = {"le": le, "re": re, "diff": diff}
@@ -216,23 +408,39 @@ class LastRows:
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
 
-    def settled(self, t: int, force: bool = False) -> list[Change]:
+    def settled(self, t: int, force: int = False) -> list[Change]:
         """Forget what a promise makes final. Returns the retractions that have waited in vain.
 
-        With many keys not at each promise, unless ``force``.
+        With many keys not at each promise, unless ``force`` (2: also what others look at).
         """
         m, whole = self._memory.m, t == FOREVER
+        if whole:
+            self._tails.clear()
+        else:
+            self._tails.drop(t)
         if not force and not whole and not m[k.RowControl.retractions] and self._idle * PACE < len(self._keys):
             return []
         m[k.RowControl.promise], m[k.RowControl.done] = t, 0
-        m[k.RowControl.all], m[k.RowControl.force] = whole, force or whole
+        m[k.RowControl.all], m[k.RowControl.force] = whole, max(force, whole)
         self._memory.call(k.SETTLE)
         self._idle = 0
         vain = self._logged()
         return [] if vain is None else self.events(vain)
 
+    def first_open(self, t: int) -> int:
+        """Return the LE of the first event below a promise that one at or behind it may follow as a neighbour; or the promise."""
+        tails = self._tails
+        if tails.any and not len(self._memory.keys_held()):
+            following = max(offset for _, offset in self._beside)
+            if (found := tails.first_open(t, following, self._stage.window or 0)) is not None:
+                return found
+        self._flush()
+        self._memory.m[k.RowControl.promise] = t
+        self._memory.call(k.OPEN)
+        return min(t, int(self._memory.m[k.RowControl.first_open]))
+
     def events(self, rows: Any) -> list[Change]:
-        """Return rows of `rows_of` as changes."""
+        """Return rows in words as changes."""
         return self._listed(rows, k.RowPool.diff)
 
     def _listed(self, rows: Any, copies: int) -> list[Change]:
@@ -247,7 +455,7 @@ class LastRows:
 
     @property
     def held(self) -> int:
-        """How many different events may still be revised."""
+        """How many different events may still be revised, or are neighbours of such."""
         self._settle_all()
         _, floors = self._memory.held()
         return len(floors) - int(floors.sum())
@@ -255,9 +463,11 @@ class LastRows:
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return [self._keys.all[number] for number in self._memory.keys_held().tolist()]
+        tails = np.flatnonzero(self._tails.places[:, 0] >= 0)
+        return [self._keys.all[number] for number in np.union1d(self._memory.keys_held(), tails).tolist()]
 
     def _settle_all(self) -> None:
+        self._flush()
         if self._stage._promised > BEGINNING:
             self.settled(self._stage._promised, True)
 
@@ -277,7 +487,7 @@ class LastRows:
         rows, floors = self._entries(keys)
         names, found = self._keys.all, []
         for row in rows[floors].tolist():
-            lasts = row[self._looks]
+            lasts = row[self._looks][: self._lasts]
             found.append((names[row[k.RowPool.key]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
         return found
 
@@ -293,7 +503,7 @@ class LastRows:
     def load_part(self, came: Logged, floors: Sequence[Any], promised: int, without: Collection[Hashable]) -> None:
         """Take what `part` gave of another stage, but of some keys, and the lasts of keys; none of them is held here."""
         came = came.at([i for i, key in enumerate(came.keys) if key not in without]) if without else came
-        wanted(f"events at or above the promise {promised}", not (came.le < promised).any(), came.le)
+        wanted(f"events at or above the promise {promised}", self._beside or not (came.le < promised).any(), came.le)
         held = set(self.keys)
         wanted("keys that are not held", held.isdisjoint(came.keys) and held.isdisjoint(key for key, _ in floors), "one that is")
         revised = self._stage._revised
@@ -306,7 +516,7 @@ class LastRows:
             self._put_bits(rows, ([of[key].get(number) == le for key, le in ends] for number in range(self._lasts)))
             self._coming = [rows]
             self.left()
-            self.settled(promised, True)
+            self.settled(promised, 2)
         if len(came.le):
             self._coming = [self._filled(came.fields, came.le, came.re, came.diff, came.keys)]
             self.left()

@@ -14,6 +14,7 @@ from afa.operator.tables import CallInput, items_of, shape_of
 from afa.schema import Schema, as_ticks
 from afa.state.plain import Unfit, ints
 from afa.state.sound import wanted
+from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT, PUNCTUATION
@@ -101,10 +102,10 @@ class LookBack(Front):
         except Unfit:
             pieces = items_of(self._core, come._replace(parts=[table]))
         for piece in pieces:
-            if isinstance(piece, tuple):
+            if type(piece) is tuple:
                 yield from self._item_reaches(*piece)
             else:
-                self._see_rows(piece)
+                yield from self._rows_reach(piece)
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Yield what reaches the operator: versions of events before the next watermark or arc, and at the end."""
@@ -116,14 +117,22 @@ class LookBack(Front):
             t = as_ticks(item.t, "t", self._core.tick)
             if t > self.promised:
                 self._settle(t)
-        yield port, item, key
+                self._core.progress.see(t)
+            if (passed := self.stage.passes(t)) is not None:
+                yield port, passed, key
+        elif port != "event" or not isinstance(item, Punctuation) or not self.stage.neighbours:
+            yield port, item, key  # but no promise with a condition: a late event may revise others that satisfy it
 
     def _left(self) -> Iterator[Any]:
         """Yield what leaves the stage: versions of events, as columns if they are many."""
-        core, rows = self._core, self.stage.rows
-        left = rows.left()
+        left = self.stage.rows.left()
         if left is None:
             return
+        yield from self._versions(left)
+
+    def _versions(self, left: Any) -> Iterator[Any]:
+        """Yield versions of events, in words, as columns if they are many."""
+        core, rows = self._core, self.stage.rows
         if len(left) > FEW and not self._before_a_front:
             try:
                 yield core.encoded(*rows.fields(left, core.keys))
@@ -133,7 +142,7 @@ class LookBack(Front):
         yield from (("event", change, change.key) for change in rows.changes(left))
 
     def _pieces(self, table: Table) -> Iterable[Any]:
-        """Return a table's events as rows of words, and the punctuations between them. `Unfit`: its rows must come one by one."""
+        """Return a table's events as rows, and the punctuations between them. `Unfit`: its rows must come one by one."""
         core = self._core
         mixed = shape_of(core, table).mixed
         if self._before_a_front or (core.rows_alike and "re" in table.names) or (mixed and "arc" in table.names):
@@ -148,12 +157,30 @@ class LookBack(Front):
         found: list[Any] = []
         low = 0
         for place in places.tolist():
-            found += [rows[low:place], ("event", Punctuation(int(le[place])), None)]
+            found += [rows.part(low, place), ("event", Punctuation(int(le[place])), None)]
             low = place + 1
-        return [*found, rows[low:]]
+        return [*found, rows.part(low, len(kind))]
+
+    def _rows_reach(self, piece: Any) -> Iterator[Any]:
+        """Yield what reaches the operator of rows at once: of those that come in order. Others wait for the end."""
+        core, rows, le = self._core, self.stage.rows, piece.times["le"]
+
+        def encoded(beside: dict[str, Column]) -> Any:
+            added = {name: beside.get(name, Column(le)) for name in self.stage.filled._fields[len(piece.fields) :]}
+            return core.encoded(piece.fields | added, piece.times, piece.of_keys if core.keys else None)
+
+        ahead = rows.ahead(piece, encoded) if len(le) and int(le.min()) >= self.promised else None
+        if ahead is None:
+            self._see_rows(rows.words_of(piece))
+            return
+        core.progress.see(int(le.max()))
+        revised, versions = ahead
+        if revised is not None:
+            yield from self._versions(revised)
+        yield versions
 
     def _see_rows(self, rows: Any) -> None:
-        """Let the stage take rows of words; those that are late go to the policy."""
+        """Let the stage take rows in words; those that are late go to the policy."""
         core, stage = self._core, self.stage
         late = rows[:, RowPool.le] < self.promised
         if late.any():
@@ -182,7 +209,7 @@ class LookBack(Front):
         found._stand(operator)
         found._fit(stage)
         inner = super(LookBack, found).promised
-        wanted("one promise of stage and operator", stage._promised == inner, stage._promised)
+        wanted("one promise of stage and operator", stage.passed == inner, stage.passed)
         found._hold(stage)
         found._check_keys()
         found._name_events(anew=True)

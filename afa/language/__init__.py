@@ -23,7 +23,7 @@ sase_printer     tree -> SASE+ text; query_text: a query as text, and one of ano
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
-looking_back     negation at the start: what a match asks the stage LastBefore
+looking_back     negation at the start, and neighbours: what a match asks the stage LastBefore; neighbours: words of the builder
 scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH
 row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
@@ -33,5 +33,6 @@ sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expres
 """
 
 from afa.language.builder import Builder, absent, either, many, one, optional, times
+from afa.language.neighbours import next_, prev
 
-__all__ = ["Builder", "absent", "either", "many", "one", "optional", "times"]
+__all__ = ["Builder", "absent", "either", "many", "next_", "one", "optional", "prev", "times"]

@@ -51,6 +51,7 @@ def _of_query(query: Any, columns: Collection[str]) -> Iterator[tuple[str, str]]
     """Yields each bare number that stands for time as it is written, and the text to write instead."""
     tree, schema = query.tree, Schema.of(query.tree.event, "event")
     named = {field.name for field in schema.fields if field.type is int and field.name in columns} | {schema.instant, tree.time}
+    named |= {name for name, field, _ in tree.neighbours if field == "" or field in named}
     times = frozenset(name for name in named if name is not None)
     if tree.window is not None and tree.bare:
         yield (

@@ -47,6 +47,8 @@ class _BuilderPrinter:
     def __init__(self, tree: Tree) -> None:
         if tree.subsets or tree.skip:
             raise _unsaid("a subset or AFTER MATCH SKIP, which are SQL's")
+        if tree.neighbours:
+            raise _unsaid("a neighbour: write prev(..) or next_(..) where the query is built")
         self.tree = tree
         self.places = places(tree.pattern, tree.before, tree.after)
         self.named: set[str] = set()  # components written so far

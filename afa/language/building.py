@@ -16,6 +16,7 @@ from afa.expression.spans import in_ticks
 from afa.language.conjuncts import SLOTS, PatternPlace, places
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
 from afa.language.later import UnorderedError, bound, names_later
+from afa.language.neighbours import with_neighbours
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
 from afa.language.previous import with_known_previous
 from afa.language.return_names import named
@@ -61,7 +62,7 @@ def read_tree(said: BuilderWords) -> Tree:
     maker = _TreeMaker(said, Schema.of(said.event, "event"), _type_column(said, fields))
     pattern = with_known_previous(maker.pattern(said.pattern))
     shown = maker.returns()
-    return Tree(
+    tree = Tree(
         pattern,
         said.event,
         maker.type_column,
@@ -75,6 +76,7 @@ def read_tree(said: BuilderWords) -> Tree:
         tick=said.tick,
         bare=any(unit is None for _, unit in said.duration),
     )
+    return with_neighbours(tree)
 
 
 class _TreeMaker:

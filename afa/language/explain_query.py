@@ -91,7 +91,7 @@ class QueryExplanation(NamedTuple):
 
     def __str__(self) -> str:
         warnings = [f"warning: {warning}" for warning in self.warnings]
-        back = [] if self.back is None else [f"before the first event: {self.back}"]
+        back = [] if self.back is None else [f"in front of the operator: {self.back}"]
         waits = [] if self.waits is None else [f"waits for the match: {self.waits}"]
         types = [] if self.types is None else [f"types: {self.types}"]
         return "\n".join(
@@ -115,7 +115,7 @@ def explained(made: QueryPlan) -> QueryExplanation:
         if found is not None:
             costs[names[state]] = found
     warnings, back = tuple(_warnings(lowered)), lowered.back
-    said = None if back is None else f"the stage LastBefore says in {back.field} when last: {back.condition}"
+    said = None if back is None else str(back)
     held = made.waiting
     waits = None if held is None else f"{held.text}; asked of the paths of each match, within {held.budget:,} steps{NOT_ON_SPARK}"
     return QueryExplanation(

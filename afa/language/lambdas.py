@@ -26,7 +26,8 @@ from afa.expression.live import Live, constant
 from afa.expression.nodes import And, Const, Expr, Make, Or, children, conjuncts_of
 from afa.expression.types import ANYTHING, NONE, NUMBERS, TEXTS
 from afa.expression.values import Event, Names, TupleValue, Value, as_scalar, check_size
-from afa.language.terms import Aggregate, Ref
+from afa.language.neighbours import beside, next_, prev
+from afa.language.terms import Aggregate, Beside, Ref
 from afa.schema import Field, Schema
 
 PREVIOUS = "prev"
@@ -145,6 +146,8 @@ class MatchReader(FunctionReader):
         """Return the types that a value can have where it is not None."""
         fields = {field.name: field for field in self.event_schema.fields} if self.event_schema else {}
         match x:
+            case Beside(inner):
+                return self.types(inner)
             case Ref(field=name):
                 return _types(fields[name])
             case Aggregate(function="count"):
@@ -243,7 +246,12 @@ class MatchReader(FunctionReader):
         raise Unreadable(f"{node.attr} is no field of {self.event_schema.cls.__name__}", f"its fields: {fields}", node)
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
-        """``m.a.prev(2)``, the class that a match shows, or a helper function."""
+        """``m.a.prev(2)``, ``prev(e.price)``, the class that a match shows, or a helper function."""
+        if called.value in (prev, next_):
+            found = beside(called.value, arguments, keywords)
+            if found is None:
+                raise Unreadable(f"{called.name}(...) of another thing than a field", f"write {called.name}(e.price, 2), say", node)
+            return found
         if isinstance(called.value, EventStem):
             return self.back(called, arguments, keywords, node)
         if isinstance(called.value, type) and issubclass(called.value, tuple) and hasattr(called.value, "_fields"):

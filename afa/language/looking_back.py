@@ -1,7 +1,8 @@
-"""Negation at the start, ``SEQ(~(Alarm n), Stop a, ..)``: no event n before a within the window that ends with the match.
+"""What lies beside a match: a negation at the start, ``SEQ(~(Alarm n), Stop a, ..)``, and neighbours, ``PREV(price)``.
 
-A match begins with an event and can't look back. So the stage `speculation.last_before.LastBefore` stands in front of the operator
-and gives each event one more field: when the last event came before it that is absent. The match compares at its end:
+A match begins with an event and can't look back, nor ahead. So the stage `speculation.last_before.LastBefore` stands in front of
+the operator and gives each event further fields: when the last event came before it that is absent, and fields of its neighbours.
+Where nothing may come before, the match compares at its end:
 
     the last event's LE - the first event's field >= window, or the field is None
 """
@@ -23,33 +24,36 @@ from speculation.last_before import LastBefore
 
 
 class LookingBack(NamedTuple):
-    """What a negation at the start asks of the stage and of a match."""
+    """What a negation at the start, and neighbours, ask of the stage and of a match."""
 
     tree: Tree
     event: Any  # the class of the operator's events: fields of the query's, then those that the stage fills
-    field: str  # which field says when the last absent event came
-    condition: str  # which events are absent
-    ended: Expr  # what a match must satisfy at its end, over terms
+    where: dict[str, str]  # the field that says when the last absent event came, with the condition which events are absent
+    ended: list[Expr]  # what a match must satisfy at its end, over terms
 
     @classmethod
     def of(cls, tree: Tree) -> LookingBack | None:
-        """Returns the request of a tree; None: it has no negation at the start. An absent component may not read other events."""
-        if not tree.before:
+        """Returns the request of a tree; None: it has neither. An absent component may not read other events."""
+        if not tree.before and not tree.neighbours:
             return None
         given = Schema.of(tree.event, "event")
-        taken = {field.name for field in given.fields}
+        fields = [(f.name, Instant if f.name == given.instant else f.type, f.optional) for f in given.fields]
+        kinds = {field.name: field.type for field in given.fields} | {"": int}
+        beside = [(name, kinds[field], True) for name, field, _ in tree.neighbours]
+        if not tree.before:
+            return cls(tree, made(tree.event.__name__, (*fields, *beside)), {}, [])
+        taken = {name for name, _, _ in (*fields, *beside)}
         back = _free("last_" + tree.before[0].name, taken)
         at = given.instant or _free("at", taken)
         hidden = [(back, int, True)] if given.instant else [(at, Instant, False), (back, int, True)]
-        fields = [(f.name, Instant if f.name == given.instant else f.type, f.optional) for f in given.fields]
-        event = made(tree.event.__name__, (*fields, *hidden))
+        event = made(tree.event.__name__, (*fields, *beside, *hidden))
         reader = ItemReader(given, {"": frozenset()}, {})
         condition = either([_condition(component, tree, reader) for component in tree.before])
         last: Expr = Ref("", "first", back)
         ended: Expr = IsNone(last)
         if tree.window is not None:
             ended = Or((ended, Compare(">=", Binary("-", FieldRead("e", at), last), Const(tree.window))))
-        return cls(tree, event, back, text_of_expr(condition), ended)
+        return cls(tree, event, {back: text_of_expr(condition)}, [ended])
 
     def stage(self) -> LastBefore:
         """Make the stage, which has taken nothing yet."""
@@ -58,7 +62,21 @@ class LookingBack(NamedTuple):
     @property
     def options(self) -> dict[str, Any]:
         """The options of the stage but ``filled``."""
-        return {"where": {self.field: self.condition}, "window": self.tree.window, "order_by": self.tree.order}
+        beside = {name: (field, offset) for name, field, offset in self.tree.neighbours}
+        return {"where": self.where, "neighbours": beside, "window": self.tree.window, "order_by": self.tree.order}
+
+    def __str__(self) -> str:
+        last = [f"in {field} when last: {condition}" for field, condition in self.where.items()]
+        beside = [
+            f"in {name} {field or 'the time'} of the {'' if abs(n) == 1 else f'{abs(n)}. '}event {'before' if n < 0 else 'behind'}"
+            for name, field, n in self.tree.neighbours
+        ]
+        offsets = [abs(n) for *_, n in self.tree.neighbours]
+        cost = f"; a late event revises up to {max(offsets)} on each side" if offsets else ""
+        if any(n > 0 for *_, n in self.tree.neighbours):
+            cost += ", each new one those before it, and until it has come they are not final"
+            cost += "" if self.tree.window is None else f", for {self.tree.window} ticks at most"
+        return f"the stage LastBefore says {', '.join([*last, *beside])}{cost}"
 
 
 def _condition(component: Component, tree: Tree, reader: ItemReader) -> Expr:

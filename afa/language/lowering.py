@@ -54,6 +54,7 @@ class Lowered:
         self.back = LookingBack.of(tree)
         self.event = Schema.of(tree.event if self.back is None else self.back.event, "event")
         self.positions = Positions.of(tree.pattern)
+        self.instants = {self.event.instant, *(name for name, field, _ in tree.neighbours if field in ("", self.event.instant))}
         names = list(dict.fromkeys(component.name for component in self.positions.components))
         self.components = tuple(name for name in names if name not in NO_ROW)
         groups = {"": self.components, **{name: (name,) for name in names}, **dict(tree.subsets)}
@@ -64,10 +65,10 @@ class Lowered:
         self.returns = (tree.returns or self._default_returns()) if shows and tree.returns is not None else ()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
-        ended = [] if self.back is None else [self.reader.read(self.back.ended)]
+        ended = [] if self.back is None else [self.reader.read(expr) for expr in self.back.ended]
         self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended, asks)
         self.steps = StateGraph(self.conditions, self.reader, everywhere=each_row is not None)
-        times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
+        times = tuple(name for name, value in self.returns if is_time(value, self.instants))
         self.registers = Registers(self.steps, values, tree.payload, times, asks, each_row or (), running.fields)
         self.names = self._names()
         self.arc_of: dict[StateStep, Arc] = {}  # where a step is an arc
@@ -188,11 +189,11 @@ def taken_at_most(positions: Positions, groups: Mapping[str, frozenset[str]]) ->
     return most
 
 
-def is_time(value: Expr, instant: str | None) -> bool:
-    """Return whether a value is the LE of an event of the match, or the first or last of several."""
+def is_time(value: Expr, instants: Collection[str | None]) -> bool:
+    """Return whether a value is the LE of an event of the match, or of a neighbour, or the first or last of several."""
     if isinstance(value, Aggregate):
-        return value.function in ("min", "max") and value.field == instant is not None
-    return isinstance(value, Ref) and value.field == instant
+        return value.function in ("min", "max") and value.field is not None and value.field in instants
+    return isinstance(value, Ref) and value.field in instants
 
 
 def free(name: str, taken: tuple[str, ...]) -> str:

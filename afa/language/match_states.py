@@ -78,6 +78,7 @@ class Predicates:
         self.limit = self._limit(tree)
         asked = [*self.where, *self.first, *self.rest, *self.done, *self.absent.values()]
         self.ended = ended
+        self.begins, self.ends = (tuple(map(reader.read, exprs)) for exprs in (tree.begins, tree.ends))
         asked += [tuple(ended), () if self.limit is None else (self.limit,), *(each.exprs for each in self.blocks)]
         asked += [(noted.value, *noted.where) for noted in (item.noted for item in self.notes.values()) if noted is not None]
         asked = [*(asked if asks else ()), tuple(returns)]

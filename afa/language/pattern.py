@@ -13,7 +13,7 @@ the order in which they are written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -107,6 +107,11 @@ class Tree:
     time: str | None = None  # the field that holds the LE of an event, if one does
     # Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME", "to last NAME"; None: all.
     skip: str | None = None
+    # Fields of neighbours that conditions and values read as those of an event: name, field ("": its LE), and how many events of
+    # the key it stands behind, or before (below 0); see `neighbour_name`.
+    neighbours: tuple[tuple[str, str, int], ...] = ()
+    begins: tuple[Expr, ...] = ()  # conditions on the first event of a match, beside those of its component
+    ends: tuple[Expr, ...] = ()  # on the last one
     # ALL ROWS PER MATCH: each row of a match shows what is returned, as of this row; but for rows of these components, by their
     # places in the pattern from left to right, which count and are not shown. None: a match shows it, as of its end.
     rows: tuple[int, ...] | None = None
@@ -122,6 +127,18 @@ class Tree:
     ties: bool = field(default=True, compare=False)  # False: two events of one instant of a key and ``order`` are refused
     ordered: str | None = field(default=None, compare=False)  # the column that ORDER BY names, in small letters
     notes: tuple[str, ...] = field(default=(), compare=False)  # what `explain` says of the text, beside
+
+
+def neighbour_name(field: str, offset: int, taken: Collection[str]) -> str:
+    """Return the name of the field of a neighbour, the same in all notations.
+
+    >>> neighbour_name("price", -2, ["price"]), neighbour_name("", 1, ["next_1"])
+    ('price_prev_2', 'next_1_')
+    """
+    found = f"{field}{'_' * bool(field)}{'prev' if offset < 0 else 'next'}_{abs(offset)}"
+    while found in taken:
+        found += "_"
+    return found
 
 
 def parts_of(pattern: Pattern) -> Iterator[Pattern]:

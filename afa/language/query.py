@@ -154,7 +154,7 @@ class Query(Pattern):
 
     @property
     def looking_back(self) -> LookingBack | None:
-        """What a negation at the start asks of the stage in front of the operator; None: there is none."""
+        """What a negation at the start, and neighbours, ask of the stage in front of the operator; None: there is none."""
         return self._lowered.back
 
     @property
@@ -171,7 +171,8 @@ class Query(Pattern):
     def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | Around:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
 
-        In front of it stands a `LastBefore`, where the query begins with a negation. With AFTER MATCH SKIP it is one that chooses.
+        In front of it stands a `LastBefore`, where the query begins with a negation, or asks for neighbours. With AFTER MATCH SKIP
+        it is one that chooses.
 
         Parameters
         ----------
@@ -192,7 +193,7 @@ class Query(Pattern):
         """
         said = said_options(options, "Query.operator")
         key = own_key(self, said)
-        if key != self.key and self._lowered.back is not None:
+        if key != self.key and self.tree.before:
             raise AfaError(f"expected a query that says its key, of which its negation at the start asks, but got key={key!r}")
         if key != self.key and self.tree.rows is not None:
             raise AfaError(f"expected ALL ROWS PER MATCH with PARTITION BY, by which rows show their key, but got key={key!r}")
@@ -332,6 +333,12 @@ class Query(Pattern):
                 f"expected a query that chooses and shows alike, for an operator that runs, but got another one "
                 f"({differences(mine, its) if mine and its else 'one of both has no AFTER MATCH SKIP'}): make a new operator of "
                 f"it, and feed it what the window still holds"
+            )
+        beside = [", ".join(name for name, *_ in query.tree.neighbours) or "none" for query in (self, other)]
+        if self.tree.neighbours != other.tree.neighbours or self.tree.ends != other.tree.ends:
+            raise AfaError(
+                f"expected a query with the same neighbours for a running operator, {beside[0]}, but got {beside[1]}: make a new "
+                f"operator of it, and feed it what the window still holds"
             )
         now, then, led = self._served(postpone, {}), other, other._served(postpone, {})
         if mine is not None and led.lowered.registers.slots != now.lowered.registers.slots:

@@ -11,9 +11,23 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from afa.language.pattern import EMPTY_MATCH, PARTITION, Component, Either, Gap, Pattern, Repeat, Seq, components_of
+from afa.expression.nodes import Expr, FieldRead, IsNone
+from afa.language.pattern import (
+    EMPTY_MATCH,
+    PARTITION,
+    Component,
+    Either,
+    Gap,
+    Pattern,
+    Repeat,
+    Seq,
+    components_of,
+    neighbour_name,
+)
+from afa.language.row_places import least_of
 from afa.language.sase_grammar import RefusedError
 from afa.language.three_values import FALSE
 
@@ -55,11 +69,25 @@ NUMBER: /\d{1,9}/
 """
 
 
-def read_pattern(text: str, name_of: Callable[[str], str], hidden: list[int] | None = None) -> Pattern:
+class Anchors:
+    """What ``^`` and ``$`` ask: of the first row of a match, of its last one, or of the row beside which they stand.
+
+    ``condition``: from where there must be no row (-1: before, 1: behind) to the condition that there is none.
+    """
+
+    def __init__(self, condition: Callable[[int], Expr]) -> None:
+        self.condition = condition
+        self.begins: tuple[Expr, ...] = ()
+        self.ends: tuple[Expr, ...] = ()
+
+
+def read_pattern(
+    text: str, name_of: Callable[[str], str], hidden: list[int] | None = None, anchors: Anchors | None = None
+) -> Pattern:
     """Read what stands in the parentheses of PATTERN; a RefusedError has a place in ``text``.
 
     ``name_of`` turns a variable as it is written here into its name (variables are compared without case); ``hidden`` takes the
-    places of the variables within ``{- -}``, of all of them from left to right.
+    places of the variables within ``{- -}``, of all of them from left to right; ``anchors`` those around the whole pattern.
 
     >>> read_pattern("A B+", str.lower)
     Seq(items=(Component(name='a', type=None, where=(), first=(), rest=(), done=()), Repeat(item=Component(name='b', type=None, \
@@ -79,8 +107,8 @@ gaps=(Gap(strategy='partition', absent=()),))
         raise RefusedError(
             f"expected a row pattern but got {text[place]!r}; write variables with *, +, ?, {{n,m}}, |, ( )", place
         ) from None
-    reader = _RowPatternReader(name_of)
-    found = reader.either(tree.children[0]) or Component(EMPTY_MATCH, where=(FALSE,))
+    reader = _RowPatternReader(name_of, anchors or Anchors(lambda offset: IsNone(FieldRead("e", neighbour_name("", offset, ())))))
+    found = reader.whole(tree.children[0]) or Component(EMPTY_MATCH, where=(FALSE,))
     if hidden is not None:
         hidden += [i for i, each in enumerate(components_of(found)) if any(each is other for other in reader.hidden)]
     return found
@@ -96,17 +124,69 @@ def _parser() -> Lark:
 class _RowPatternReader:
     """Makes the pattern of lark's tree."""
 
-    def __init__(self, name_of: Callable[[str], str]) -> None:
-        self._name_of = name_of
+    def __init__(self, name_of: Callable[[str], str], anchors: Anchors) -> None:
+        self._name_of, self._anchors = name_of, anchors
         self.hidden: list[Component] = []  # these objects, whatever else equals one of them
 
     def either(self, tree: Any) -> Pattern | None:
         """Returns the pattern of alternatives; None: it takes no row."""
         return _either([self._row(row) for row in tree.children])
 
+    def whole(self, tree: Any) -> Pattern | None:
+        """Return the whole pattern. Anchors around it are asked of the first and of the last row of a match."""
+        row, signs = tree.children[0], [_anchor(item) for item in tree.children[0].children]
+        if len(tree.children) > 1 or not {signs[0], signs[-1]} & {"^", "$"}:
+            return self.either(tree)
+        if signs[0] == "^":
+            self._anchors.begins, low = (self._anchors.condition(-1),), 1
+        else:
+            low = 0
+        high = len(signs)
+        if signs[-1] == "$" and high - low > 0:
+            self._anchors.ends, high = (self._anchors.condition(1),), high - 1
+        if low == high:
+            raise self._alone(row.children[0], "a match has at least one row")
+        found = self._items(row.children[low:high])
+        if found is None or least_of(found) == 0:
+            raise self._alone(row.children[0 if low else -1], "the pattern beside it may take no row; write + for *")
+        return found
+
     def _row(self, tree: Any) -> Pattern | None:
-        items = [item for item in map(self._item, tree.children) if item is not None]
+        return self._items(tree.children)
+
+    def _items(self, trees: list[Any]) -> Pattern | None:
+        """Return items one after the other; an anchor is asked of the variable that it stands beside."""
+        items: list[Pattern] = []
+        waits: Any = None
+        for tree in trees:
+            sign = _anchor(tree)
+            if sign is None:
+                item = self._item(tree)
+                if waits is not None:
+                    item, waits = self._anchored(item, -1, waits), None
+                items += [] if item is None else [item]
+            elif sign == "^":
+                waits = tree
+            elif items and waits is None:
+                items[-1] = self._anchored(items[-1], 1, tree)
+            else:
+                raise self._alone(tree, "$ stands behind a variable")
+        if waits is not None:
+            raise self._alone(waits, "^ stands before a variable")
         return in_row(items) if items else None
+
+    def _anchored(self, item: Pattern | None, offset: int, tree: Any) -> Pattern:
+        """Return a variable that takes a row only where there is none before, or behind."""
+        if not isinstance(item, Component):
+            raise self._alone(tree, "it stands around the whole pattern, or beside a variable that takes one row")
+        found = replace(item, where=(*item.where, self._anchors.condition(offset)))
+        self.hidden += [found] if any(item is each for each in self.hidden) else []
+        return found
+
+    @staticmethod
+    def _alone(tree: Any, why: str) -> RefusedError:
+        said = _anchor(tree) or str(tree.children[0])
+        return RefusedError(f"expected variables but got {said} where it can't be asked of a row; {why}", tree.meta.start_pos)
 
     def _item(self, tree: Any) -> Pattern | None:
         atom, *times = tree.children
@@ -151,9 +231,13 @@ class _RowPatternReader:
             return _either(list(rows)) if rows else None
         if tree.data == "empty":
             return None
-        raise RefusedError(
-            f"expected variables but got {tree.children[0]}; where a partition begins or ends is not known of a stream", place
-        )
+        raise self._alone(tree, "no anchor repeats")
+
+
+def _anchor(tree: Any) -> str | None:
+    """Return which anchor an item of the pattern is; None: it is none, or one that repeats."""
+    atom = tree.children[0] if tree.data == "item" and len(tree.children) == 1 else tree
+    return str(atom.children[0]) if getattr(atom, "data", "") == "anchor" else None
 
 
 def _either(rows: list[Pattern | None]) -> Pattern | None:

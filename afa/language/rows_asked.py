@@ -61,9 +61,7 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
     slots = measures.registers.slots
     items = tuple(made_last.get(slot.name, FieldRead("r", slot.name)) for slot in slots)
     finish = take_arc("row", "row", "True", text_of_expr(Make(items), measures.registers.schema), "") if final else None
-    times = tuple(
-        label for label, value in returned if is_time(value.x if isinstance(value, Final) else value, lowered.event.instant)
-    )
+    times = tuple(label for label, value in returned if is_time(value.x if isinstance(value, Final) else value, lowered.instants))
     shown = made(tree.payload, tuple((s.name, s.type, s.optional) for s in slots[: len(values)]), times)
     hidden = [i for i, component in enumerate(_components(tree.pattern)) if component in (tree.rows or ())]
     return measures, Rows(Schema.of(shown, "row"), frozenset(hidden), repr(_alike(tree)), finish)

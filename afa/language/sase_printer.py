@@ -39,6 +39,8 @@ def sase_text(tree: Tree) -> str:
         and b.price < 0.8 * a[a.LEN].price
     }
     """
+    if tree.neighbours:
+        raise _unsaid("a neighbour, for which it has no word")
     text = _SasePrinter(tree).text()
     try:
         back = read_sase(text, tree.event, type=tree.type_column, order=tree.order)

@@ -92,6 +92,8 @@ class Ranks:
     def _rank(self, step: StateStep) -> int | None:
         src, on = step.src.position, self._preference.ways(step.to)
         ways = self._preference.ways(src)
+        if self._lowered.tree.ends:  # behind a row that may end a match there is none that it could take: nothing is preferred less
+            ways, on = ([*(way for way in each if way != END), *(way for way in each if way == END)] for each in (ways, on))
         if END in ways:  # behind an end nothing is tried; at the start it is that of an empty match
             no_row = [p for p in ways if src < 0 and p >= 0 and self._lowered.positions.components[p].name in NO_ROW]
             ways = ways[: ways.index(END)] + no_row

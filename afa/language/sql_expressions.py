@@ -22,6 +22,7 @@ from afa.expression.nodes import (
     changed,
     conjunction,
     disjunction,
+    walk,
 )  # fmt: skip
 from afa.expression.text import text_of_expr
 from afa.language.sase_grammar import RefusedError
@@ -33,7 +34,8 @@ from afa.language.sql_times import SqlTimes
 from afa.language.terms import NAMED, Aggregate, Classifier, Final, Ref
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
-OF_ITS_OWN = "give the row before it a variable of its own"
+BESIDE = {"PREV": -1, "NEXT": 1, "LAG": -1, "LEAD": 1}
+"""Functions that navigate from a row to one of its neighbours, whatever the match has taken; and in which direction."""
 OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count", "AnyValue": "any"}
 OVER |= {"ArgMax": "max_by", "ArgMin": "min_by"}
 MOST_DIGITS = 400
@@ -64,6 +66,7 @@ class Scope(NamedTuple):
     measures: Mapping[str, Expr]  # those before it, which a measure may name
     required: frozenset[str]  # the fields that are never NULL
     times: frozenset[str]  # those that are instants
+    neighbour: Callable[[str, int], str]  # from a field, and how far away, to the event's field for it
     dialect: str | None = None  # the dialect that the statement is said to be in
 
 
@@ -224,16 +227,14 @@ class SqlExpressionReader(SqlTimes):
 
     def _anonymous(self, node: Any) -> Expr:
         name = str(node.this).upper()
-        if name == "PREV" and self._scope.defines is not None:
-            return self._previous(node)
+        if name in BESIDE:
+            return self._beside(node, BESIDE[name], node.expressions)
         if name == "FINAL" and len(node.expressions) == 1:
             return self._finally(node, node.expressions[0])
         if name == "CLASSIFIER" and len(node.expressions) <= 1:
             return self._classifier(node)
         why = {
-            "NEXT": "what comes next is not known when a row comes; define the next variable instead",
             "MATCH_NUMBER": "a late row would number all later matches anew; number them where you read them",
-            "PREV": f"{OF_ITS_OWN}, and show its column",
         }.get(name, FUNCTIONS)
         raise self._refused(node, f"expected an expression over rows but got {self._said(node)}; {why}")
 
@@ -265,25 +266,50 @@ class SqlExpressionReader(SqlTimes):
             raise self._refused(node, f"expected FINAL before FIRST, LAST or an aggregate but got {said}")
         return Final(found) if self._scope.every and not isinstance(found, Const) else found
 
-    def _previous(self, node: Any) -> Expr:
-        if not 1 <= len(node.expressions) <= 2:
-            raise self._refused(node, f"expected PREV(x) or PREV(x, k) but got {self._said(node)}")
-        column, *offset = node.expressions
-        back = self._offset(offset[0]) if offset else 1
-        variable, field = self._parts(column)
-        here = self._scope.defines
-        assert here is not None
-        if variable and self._variable(variable, node).members != {here}:
-            raise self._refused(node, f"expected PREV of a row of {here} but got {self._said(node)}; {OF_ITS_OWN}, and name that")
-        if back == 0:
-            return FieldRead("e", field)
-        if self._scope.variables[here].least < back:
+    def _lag(self, node: Any) -> Expr:
+        return self._beside(node, -1, [node.this, *filter(None, [node.args.get("offset")])])
+
+    def _lead(self, node: Any) -> Expr:
+        return self._beside(node, 1, [node.this, *filter(None, [node.args.get("offset")])])
+
+    def _beside(self, node: Any, direction: int, given: list[Any]) -> Expr:
+        """Return a value of the row so many before, or behind, the one that the value itself is of."""
+        name = next(name for name, way in BESIDE.items() if way == direction)
+        if not 1 <= len(given) <= 2:
+            raise self._refused(node, f"expected {name}(x) or {name}(x, k) but got {self._said(node)}")
+        inner, offset = given[0].unnest(), self._offset(given[1]) if len(given) == 2 else 1
+        self._check_one_row(node, name, inner)
+        if not offset:
+            return self.value(inner)
+        here, moves = self._scope.defines, type(inner).__name__ in ("First", "Last")
+        if here is not None and direction < 0 and not moves and self._row is None and self._scope.variables[here].least >= offset:
+            found = self.value(inner)
+            if not any(isinstance(x, Ref) for x in walk(found)):  # the match holds it
+                return changed(found, lambda x: Ref("", "last", x.name, offset - 1) if isinstance(x, FieldRead) else None)
+
+        def column(each: Any) -> str:
+            field = self._scope.column(each)
+            if field in self._scope.virtual:
+                raise self._refused(each, f"expected a column of the table in {name} but got {self._said(each)}, which is {field}")
+            return self._scope.neighbour(field, direction * offset)
+
+        reader = SqlExpressionReader(self._scope._replace(column=column, measures={}), self._row)
+        reader._named = self._named
+        return reader.value(inner)
+
+    def _check_one_row(self, node: Any, name: str, inner: Any) -> None:
+        """Refuse what is of several rows, or of none."""
+        kinds = [type(each).__name__ for each in inner.walk()]
+        names = {str(each.this).upper() for each in inner.walk() if type(each).__name__ == "Anonymous"}
+        columns = [each for each in inner.walk() if type(each).__name__ == "Column"]
+        rows = {self._name(each.table, each) if each.table else "" for each in columns}
+        moved = sum(kind in ("First", "Last") for kind in kinds) - (kinds[0] in ("First", "Last"))
+        if moved or names or len(rows) != 1 or not {"Lag", "Lead", *OVER}.isdisjoint(kind.title() for kind in kinds):
             raise self._refused(
                 node,
-                f"expected {here} to be preceded by {back} row{'s' * (back > 1)} of the match but got {self._said(node)}: a match "
-                f"does not see the rows before it; let the pattern begin with a variable without DEFINE",
+                f"expected columns of one row in {name}, or FIRST or LAST of them, but got {self._said(node)}; an aggregate, "
+                f"CLASSIFIER and another {name} have no neighbours",
             )
-        return Ref("", "last", field, back - 1)
 
     def _aggregate(self, node: Any, function: str) -> Expr:
         self._within_row(node)

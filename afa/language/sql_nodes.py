@@ -14,8 +14,8 @@ from afa.language.sase_grammar import RefusedError
 from afa.language.sql_text import SqlText
 
 FUNCTIONS = (
-    "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST "
-    "ROUND FLOOR CEIL SQRT POWER EXP LN LOG SIGN SIN COS TAN ASIN ACOS ATAN ATAN2 GREATEST LEAST NULLIF IF LOWER UPPER LENGTH "
+    "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV NEXT CLASSIFIER ABS MOD COALESCE LIKE CASE "
+    "CAST ROUND FLOOR CEIL SQRT POWER EXP LN LOG SIGN SIN COS TAN ASIN ACOS ATAN ATAN2 GREATEST LEAST NULLIF IF LOWER UPPER LENGTH "
     "SUBSTR TRIM CONCAT REGEXP_LIKE EXTRACT DATE_TRUNC DATEDIFF"
 )
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
@@ -73,6 +73,7 @@ READ = {
         "Extract": "this:word expression:value",
         **dict.fromkeys(("Sum", "Avg", "Min", "Max", "AnyValue"), "this:value"),
         **dict.fromkeys(("First", "Last"), "this:value expression:offset"),
+        **dict.fromkeys(("Lag", "Lead"), "this:value offset:offset"),
         **dict.fromkeys(("ArgMax", "ArgMin"), TWO),
         "IgnoreNulls": "this:any",
         "Filter": "this:value expression:filter",
@@ -114,8 +115,8 @@ SUMMED = "add a field to the event for it"
 HINTS = {
     "Select": BEFORE, "Star": "name the columns of MEASURES", "relation": BEFORE, "Table": BEFORE, "value": FUNCTIONS,
     "from": "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers",
-    "column": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
-    "Lead": "what comes next is not known when a row comes",
+    "column": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "COALESCE says what stands for a row that is not there",
+    "Lead": "COALESCE says what stands for a row that is not there",
     "TableAlias": "its columns have the names of the event's fields, or of MEASURES",
 }  # fmt: skip
 

@@ -16,15 +16,16 @@ import functools
 import itertools
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from afa.errors import QueryError, did_you_mean
-from afa.expression.nodes import Expr, FieldRead, Ticks, conjuncts_of
+from afa.expression.nodes import Expr, FieldRead, IsNone, Ticks, conjuncts_of
 from afa.expression.text import text_of_expr
 from afa.language.first_row import at_first, positive, reads_before, with_last
-from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, rebuilt
-from afa.language.row_pattern import read_pattern
+from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, neighbour_name, rebuilt
+from afa.language.row_pattern import Anchors, read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
@@ -160,6 +161,8 @@ class _SqlText:
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = False
         self._typed = dict(self._kinds)
+        self._neighbours: dict[str, tuple[str, int]] = {}
+        self._anchors = Anchors(lambda offset: IsNone(FieldRead("e", self._neighbour("", offset))))
 
     def tree(self) -> Tree:
         """Return the tree."""
@@ -189,6 +192,9 @@ class _SqlText:
             subsets=subsets,
             time=self._time,
             skip=self._skip(match.skip),
+            neighbours=tuple((name, *self._neighbours[name]) for name in sorted(self._neighbours)),
+            begins=self._anchors.begins,
+            ends=self._anchors.ends,
             rows=tuple(hidden) if every else None,
             bare=type(match.within).__name__ != "Interval",
             ties=False,
@@ -330,7 +336,7 @@ class _SqlText:
             raise RefusedError("expected PATTERN (..) but got none", match.place)
         text, place = match.pattern
         try:
-            return read_pattern(text, self._name, hidden)
+            return read_pattern(text, self._name, hidden, self._anchors)
         except RefusedError as refused:
             raise RefusedError(refused.message, place + refused.position) from None
 
@@ -388,7 +394,13 @@ class _SqlText:
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
         times = frozenset([self._time] if self._time else [])
-        return SqlExpressionReader(Scope(*of, self._required, times, self._dialect), row)
+        return SqlExpressionReader(Scope(*of, self._required, times, self._neighbour, self._dialect), row)
+
+    def _neighbour(self, field: str, offset: int) -> str:
+        """Return the name of the field of a neighbour, of which the stage in front is asked."""
+        name = neighbour_name(field, offset, self._kinds)
+        self._neighbours[name], self._typed[name] = (field, offset), self._kinds[field] if field else int
+        return name
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:
         slots: dict[str, Component] = {}
@@ -404,7 +416,12 @@ class _SqlText:
                 slots[name] = self._component(name, self._scope(name).condition(each.value))
             except QueryError as error:
                 raise self._refused(each.value, str(error)) from None
-        return rebuilt(pattern, lambda component: slots.get(component.name, component))
+
+        def defined(component: Component) -> Component:
+            found = slots.get(component.name, component)
+            return found if found is component else replace(found, where=(*component.where, *found.where))
+
+        return rebuilt(pattern, defined)
 
     def _component(self, name: str, condition: Expr) -> Component:
         where: list[Expr] = []

@@ -12,6 +12,7 @@ from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone
 from afa.language.items import Item, ItemReader, replaced
 from afa.language.later import HIGHEST
 from afa.language.match_states import WAITS, MatchState, Predicates
+from afa.language.pattern import EMPTY_MATCH, UNMATCHED
 from afa.language.positions import Successor
 from afa.language.presence import implied
 from afa.language.three_values import both, either, no, present, true, value
@@ -122,6 +123,8 @@ class StateGraph:
             parts.append(conditions.limit)
         if step.dst is None:
             parts += [self.value_after(step, expr) for expr in (*conditions.done[step.to], *conditions.ended)]
+        if self.names[step.to] not in (EMPTY_MATCH, UNMATCHED):
+            parts += [*(conditions.begins if src.position < 0 else ()), *(conditions.ends if step.dst is None else ())]
         found = true(both(parts), lambda leaf: self.absent(src, leaf))
         return both([found, *(no(blocked) for blocked in self._blocked(step))])
 

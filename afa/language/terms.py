@@ -60,6 +60,16 @@ class Classifier(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Beside(Expr):
+    """A field, of the event under test or a `Ref`, but of the event so many steps behind that one, or before (below 0), whatever
+    the match has taken. A tree has fields of neighbours in its place (`afa.language.neighbours`).
+    """
+
+    x: Expr
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Final(Expr):
     """A value as it is at the end of the match, where others are as of the row at hand. In what rows of a match show only."""
 

@@ -108,13 +108,15 @@ def ints(given: Sequence[Any]) -> list[Any]:
 
 
 def field_columns(given: Iterable[Any], fields: Iterable[Field], n: int) -> list[Column]:
-    """Return the columns of some fields, of ``n`` rows; strings as their places in a list of texts."""
+    """Return the columns of some fields, of ``n`` rows; strings as their places in a list of texts. A `Column` stays as it is."""
     return [_column(column, field, n) for column, field in zip(given, fields)]
 
 
 def _column(column: Any, field: Field, n: int) -> Column:
     if field.type is None:
         raise Unfit
+    if isinstance(column, Column):
+        return column
     texts = None
     column, present = filled(column, field.type, field.optional)
     if field.type is str:

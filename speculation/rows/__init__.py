@@ -7,4 +7,5 @@ row_lasts    for each condition the last event before a place
 row_entry    what may be asked of the kernels
 row_memory   the arrays and how they grow; the kernels as native code
 row_words    records as words, and back
+row_tails    tables in order as columns, without the kernels
 """

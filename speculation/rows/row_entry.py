@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from afa.compiled.kernel.native_call import kernel
-from speculation.rows.row_lasts import due_events, place_before, revise, settle_events
+from speculation.rows.row_lasts import due_events, open_events, revise, revised_from, settle_events
 from speculation.rows.row_layout import *
 from speculation.rows.row_lists import counted, merge, reserved, save, undo
 from speculation.rows.row_order import arrange
@@ -16,6 +16,8 @@ def main(m: RowControl, r: RowPool, what: int, n: int) -> int:
         return take(m, r, n)
     if what == SETTLE:
         return settle(m, r)
+    if what == OPEN:
+        return opened(m, r)
     if what == ROLLBACK:
         undo(m, r)
     m.undo_top, m.log_top, m.gone_top = 0, 0, 0
@@ -53,9 +55,9 @@ def take_key(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end
     count = counted(m, r, entry, first, end)
     if count < 0:
         return count
-    n, size = entry.n, RowSpec(m.spec).lasts
+    n, size = entry.n, RowSpec(m.spec).looks
     place = m[m.actions] if count else n
-    rows, begin = n - place + count, place_before(m, r, entry, place)
+    rows, begin = n - place + count, revised_from(m, r, entry, place)
     if m.undo_top + n - place + 3 + (2 * rows + place - begin) * (size + 4) > m.rooms[UNDO]:
         return NEED_UNDO
     if m.log_top + 2 * (rows + place - begin) * (size + 2) > m.rooms[LOG]:
@@ -93,4 +95,15 @@ def settle(m: RowControl, r: RowPool) -> int:
             if status != DONE:
                 return status
         m.done += 1
+    return DONE
+
+
+@kernel
+def opened(m: RowControl, r: RowPool) -> int:
+    """Put the LE of the first event below the promise whose neighbours behind are not all final into FIRST_OPEN."""
+    m.first_open = FOREVER
+    for key in range(m.key_count):
+        entry = RowKey(m.directory + key * RowKey.SIZE)
+        if entry.n:
+            open_events(m, r, entry)
     return DONE

@@ -1,4 +1,6 @@
-"""Events that look back, over rows in order: for each condition the last one before, as `speculation.last_before` has it.
+"""Events that look at others of their key, over rows in order, as `speculation.last_before` has it.
+
+For each condition at the last one before, and at neighbours: a field of the event so many steps before, or behind.
 
     entries   (floor)  a b  c      a and b at one place: LE (and order); they have the same lasts
     lasts     10       10   b's    the lasts before a place; kept in each row, with how many copies have left
@@ -11,38 +13,45 @@ from __future__ import annotations
 
 from afa.compiled.kernel.native_call import kernel
 from speculation.rows.row_layout import *
-from speculation.rows.row_lists import final_of, keep_state, save
-from speculation.rows.row_order import compared
+from speculation.rows.row_lists import *
 
 # -- the last events --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def revise(m: RowControl, r: RowPool, entry: RowKey, place: int, last: int) -> None:
-    """Go through the entries from a place on, and log events that leave or go; drop events without copies.
+    """Go through the entries that changes from ``place`` to ``last`` concern, and log events that leave or go; drop those without
+    copies.
 
-    Ends behind the last place that was touched, where the lasts are what they were.
+    Begins where a neighbour behind may have changed. Ends where none before has, and the lasts are what they were.
     """
+    spec = RowSpec(m.spec)
     a, n = entry.block + 1, entry.n
-    i = place_before(m, r, entry, place)
-    lasts_before(m, r, a, i)
-    at = i
+    begin = steps_back(m, r, a, step_begin(m, r, a, place + 1), spec.following)
+    end = last + 1
+    if spec.previous:
+        end = steps_on(m, r, a, n, step_end(m, r, a, n, last), spec.previous)
+    lasts_before(m, r, a, begin)
+    i, at = begin, begin
     while i < n:
-        row, kept = m[a + i] >> 1, at
+        row = m[a + i] >> 1
         cut(m, r.le[row])
-        if i > last and same_lasts(m, r, row):
+        if i >= end and same_looks(m, r, row, spec.lasts):
             break
-        while i < n and same_place(m, r, m[a + i] >> 1, row):
-            event = m[a + i] >> 1
-            if version(m, r, event):
-                m[a + at] = m[a + i]
-                at += 1
-            else:
-                m[m.gone + m.gone_top] = event
-                m.gone_top += 1
-            i += 1
-        for k in range(kept, at):
+        low, i = i, step_end(m, r, a, n, i)
+        look_beside(m, r, a, n, low, i)
+        for k in range(low, i):
+            version(m, r, m[a + k] >> 1)
+        for k in range(low, i):
             remember(m, r, m[a + k] >> 1)
+    for k in range(begin, i):
+        event = m[a + k] >> 1
+        if r[event, spec.state + COPIES] != 0:
+            m[a + at] = m[a + k]
+            at += 1
+        else:
+            m[m.gone + m.gone_top] = event
+            m.gone_top += 1
     if at < i:
         for k in range(i, n):
             m[a + at + k - i] = m[a + k]
@@ -50,13 +59,49 @@ def revise(m: RowControl, r: RowPool, entry: RowKey, place: int, last: int) -> N
 
 
 @kernel
-def version(m: RowControl, r: RowPool, row: int) -> bool:
-    """Write to the log which versions of an event go and come. Returns whether there is any copy of it."""
-    size, state = RowSpec(m.spec).lasts, RowSpec(m.spec).state
+def revised_from(m: RowControl, r: RowPool, entry: RowKey, place: int) -> int:
+    """Return an entry at or before the first one that changes from ``place`` on may revise."""
+    begin = place_before(m, r, entry, place)
+    return int(steps_back(m, r, entry.block + 1, begin, RowSpec(m.spec).following))
+
+
+@kernel
+def look_beside(m: RowControl, r: RowPool, a: int, n: int, low: int, high: int) -> None:
+    """Put the neighbours of the step from ``low`` to ``high`` into NOW. Where a step beside it has several events there is none."""
+    spec = RowSpec(m.spec)
+    now, of, le = m.last_events + spec.lasts, m.spec + RowSpec.order + 2 * spec.order_n, r.le[m[a + low] >> 1]
+    while now < m.last_events + spec.looks:
+        offset, found = m[of], NONE
+        if offset < 0:
+            end = steps_back(m, r, a, low, -offset - 1)
+            begin = steps_back(m, r, a, end, 1)
+            if begin < end:
+                found = in_force(m, r, a, begin, step_end(m, r, a, n, begin))
+        else:
+            begin = steps_on(m, r, a, n, high, offset - 1)
+            while begin < n and found == NONE:
+                end = step_end(m, r, a, n, begin)
+                found = in_force(m, r, a, begin, end)
+                begin = end
+        m[now], m[now + 1] = 0, 0
+        if found >= 0:
+            row = m[a + found] >> 1
+            ahead = offset > 0 and spec.window > 0 and r.le[row] >= BEGINNING + spec.window
+            near = r.le[row] - spec.window < le if ahead else True
+            if near and (m[of + 2] == 0 or r[row, m[of + 2]] == 0):
+                m[now], m[now + 1] = 1, r[row, m[of + 1]]
+        now += 2
+        of += 3
+
+
+@kernel
+def version(m: RowControl, r: RowPool, row: int) -> None:
+    """Write to the log which versions of an event go and come."""
+    size, state = RowSpec(m.spec).looks, RowSpec(m.spec).state
     copies, left = r[row, state + COPIES], r[row, state + LEFT]
-    now, other = max(copies, 0), 0 if same_lasts(m, r, row) else 1
+    now, other = max(copies, 0), 0 if same_looks(m, r, row, size) else 1
     if now == left and not other:
-        return copies != 0
+        return
     keep_state(m, r, row)
     if other and left:
         line(m, r, row, -left)
@@ -67,13 +112,12 @@ def version(m: RowControl, r: RowPool, row: int) -> bool:
     if now != left:
         line(m, r, row, now - left)
     r[row, state + LEFT] = now
-    return copies != 0
 
 
 @kernel
 def line(m: RowControl, r: RowPool, row: int, diff: int) -> None:
-    """Write a line of output: row, copies, and the lasts in the row. *Requires* room."""
-    top, size, state = m.log + m.log_top, RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    """Write a line of output: row, copies, and what the row looks at. *Requires* room."""
+    top, size, state = m.log + m.log_top, RowSpec(m.spec).looks, RowSpec(m.spec).state
     m[top], m[top + 1] = row, diff
     for c in range(size):
         m[top + 2 + c] = r[row, state + LASTS + c]
@@ -81,16 +125,10 @@ def line(m: RowControl, r: RowPool, row: int, diff: int) -> None:
 
 
 @kernel
-def same_place(m: RowControl, r: RowPool, x: int, y: int) -> bool:
-    """Return whether two events are before nobody of each other."""
-    return compared(m, r, x, y, RowSpec(m.spec).place_n) == 0
-
-
-@kernel
-def same_lasts(m: RowControl, r: RowPool, row: int) -> bool:
-    """Return whether the lasts in a row are those in NOW."""
+def same_looks(m: RowControl, r: RowPool, row: int, n: int) -> bool:
+    """Return whether the first ``n`` words of what a row looks at are those in NOW."""
     at, state = m.last_events, RowSpec(m.spec).state
-    for c in range(RowSpec(m.spec).lasts):
+    for c in range(n):
         if r[row, state + LASTS + c] != m[at + c]:
             return False
     return True
@@ -99,10 +137,8 @@ def same_lasts(m: RowControl, r: RowPool, row: int) -> bool:
 @kernel
 def place_before(m: RowControl, r: RowPool, entry: RowKey, place: int) -> int:
     """Return the first entry of the same place in the order as the one before ``place``."""
-    a, i = entry.block + 1, place
-    while i > 0 and m[a + i - 1] & 1 == 0 and same_place(m, r, m[a + i - 1] >> 1, m[a + place - 1] >> 1):
-        i -= 1
-    return int(i)
+    a = entry.block + 1
+    return place if place == 0 or m[a + place - 1] & 1 else step_begin(m, r, a, place)
 
 
 @kernel
@@ -124,10 +160,10 @@ def lasts_before(m: RowControl, r: RowPool, a: int, i: int) -> None:
 @kernel
 def remember(m: RowControl, r: RowPool, event: int) -> None:
     """Let an event that is in force be the last one, in NOW, of the conditions that it satisfies."""
-    size, state = RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    bits, state = LASTS + RowSpec(m.spec).looks, RowSpec(m.spec).state
     if r[event, state + COPIES] > 0:
-        for c in range(size):
-            if r[event, state + LASTS + size + (c >> TRUTH_BITS)] >> (c & ((1 << TRUTH_BITS) - 1)) & 1:
+        for c in range(RowSpec(m.spec).lasts):
+            if r[event, state + bits + (c >> TRUTH_BITS)] >> (c & ((1 << TRUTH_BITS) - 1)) & 1:
                 m[m.last_events + c] = r.le[event]
 
 
@@ -149,33 +185,38 @@ def cut(m: RowControl, le: int) -> bool:
 
 @kernel
 def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
-    """Forget the final events of one key, where these are half of all, it is asked for, or one waits.
+    """Forget the final events of one key that no other looks at, where these are half of all, it is asked for, or one waits.
 
     Returns DONE; or a status that asks for room, with nothing done.
     """
-    a, n, size, state = entry.block + 1, entry.n, RowSpec(m.spec).lasts, RowSpec(m.spec).state
-    gone = n if m.all else final_of(m, r, a, n)
+    spec = RowSpec(m.spec)
+    a, n, size, state = entry.block + 1, entry.n, spec.looks, spec.state
+    final = n if m.all else final_of(m, r, a, n)
+    gone = final if m.all or m.force > 1 else steps_back(m, r, a, final, spec.previous + spec.following)
     vain = 0
     if m.retractions:
-        for i in range(gone):
+        for i in range(final):
             vain += 1 if m[a + i] & 1 == 0 and r[m[a + i] >> 1, state + COPIES] < 0 else 0
-    if gone == 0 or (vain == 0 and not m.force and (2 * gone < n)):
+    if vain == 0 and (gone == 0 or (not m.force and (2 * gone < n))):
         entry.due = due_events(m, r, entry)
         return DONE
-    if m.undo_top + n + size + 7 > m.rooms[UNDO]:
+    if m.undo_top + n + 3 + (vain + 1) * (size + 4) > m.rooms[UNDO]:
         return NEED_UNDO
     if m.gone_top + n > m.rooms[GONE]:
         return NEED_GONE
     if m.log_top + vain * (size + 2) > m.rooms[LOG]:
         return NEED_LOG
     lasts_before(m, r, a, gone)
-    stays = 0 if m.all or not cut(m, m.promise) else 1
+    stays = 1 if gone and not m.all and cut(m, m.promise) else 0
     save(m, entry, key, 0)
-    for i in range(gone):
+    for i in range(final):
         row = m[a + i] >> 1
         if m[a + i] & 1 == 0 and r[row, state + COPIES] < 0:
             line(m, r, row, r[row, state + COPIES])
             m.retractions -= 1
+            if i >= gone:
+                keep_state(m, r, row)
+                r[row, state + COPIES] = 0
         if i < gone - stays:
             m[m.gone + m.gone_top] = row
             m.gone_top += 1
@@ -183,7 +224,7 @@ def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
         row = m[a + gone - 1] >> 1
         keep_state(m, r, row)
         r[row, state + COPIES], r[row, state + LEFT] = 0, 0
-        for c in range(size):
+        for c in range(spec.lasts):
             r[row, state + LASTS + c] = m[m.last_events + c]
         m[a] = 2 * row + 1
     for i in range(gone, n):
@@ -199,10 +240,10 @@ def due_events(m: RowControl, r: RowPool, entry: RowKey) -> int:
     a, n, spec = entry.block + 1, entry.n, RowSpec(m.spec)
     if n == 0:
         return FOREVER
-    found, state = FOREVER, spec.state
-    if m[a + (n >> 1)] & 1 == 0:
-        found = r.le[m[a + (n >> 1)] >> 1] + 1
-    elif spec.window:
+    found, state, half = FOREVER, spec.state, (n >> 1) + spec.previous + spec.following
+    if half < n and m[a + half] & 1 == 0:
+        found = r.le[m[a + half] >> 1] + 1
+    elif spec.window and m[a] & 1:
         row, last = m[a] >> 1, BEGINNING
         for c in range(spec.lasts):
             if r[row, state + LASTS + c] != FOREVER:
@@ -213,3 +254,17 @@ def due_events(m: RowControl, r: RowPool, entry: RowKey) -> int:
             if m[a + i] & 1 == 0 and r[m[a + i] >> 1, state + COPIES] < 0:
                 return int(min(found, r.le[m[a + i] >> 1] + 1))
     return int(found)
+
+
+@kernel
+def open_events(m: RowControl, r: RowPool, entry: RowKey) -> None:
+    """Let FIRST_OPEN be at most the LE of the first event below the promise that a later one may follow as a neighbour."""
+    spec = RowSpec(m.spec)
+    a = entry.block + 1
+    final = final_of(m, r, a, entry.n)
+    i = steps_back(m, r, a, final, spec.following)
+    if spec.window and m.promise >= BEGINNING + spec.window:
+        while i < final and r.le[m[a + i] >> 1] <= m.promise - spec.window:
+            i += 1
+    if i < final:
+        m.first_open = min(m.first_open, r.le[m[a + i] >> 1])

@@ -47,9 +47,10 @@ class RowControl(Memory, first=layout.CONTROL):
     fault = Record.word("the row that does not fit")
     revised = Record.word("how many events were revised")
     all = Record.word("whether all is forgotten")
-    force = Record.word("whether all that may go goes, and not only where it is half of a key")
+    force = Record.word("1: all that may go goes, and not only where it is half of a key; 2: rows that others look at, too")
     promise = Record.word("the promise that lets rows go")
     retractions = Record.word("how many retractions wait for their events")
+    first_open = Record.word("the LE of the first row below the promise whose successors are not all final")
 
 
 HEAP_BEGIN = RowControl.SIZE + 4
@@ -80,16 +81,20 @@ class RowSpec(Record, of="m"):
     place_n = Record.word("how many of these make a place: LE, and what orders events of one LE")
     window = Record.word("the window; 0: there is none")
     lasts = Record.word("how many conditions look back")
-    state = Record.word("the first of the words of a row that change: copies, how many have left, the lasts")
-    order = Record.words("pairs: column, kind")
+    looks = Record.word("how many words a row looks at: the lasts, and two of each neighbour, whether it is there and its value")
+    previous = Record.word("how many steps back the farthest neighbour stands")
+    following = Record.word("how many steps on")
+    state = Record.word("the first of the words of a row that change: copies, how many have left, what it looks at")
+    order = Record.words("pairs: column, kind; then triples of each neighbour: offset, column, column that says it is missing")
 
 
 UP, TEXT = 0, 1
 
 NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1
-TAKE, SETTLE, ROLLBACK, COMMIT = 1, 2, 3, 4
+NONE, SEVERAL = -1, -2
+TAKE, SETTLE, ROLLBACK, COMMIT, OPEN = 1, 2, 3, 4, 5
 COPIES, LEFT, LASTS = 0, 1, 2
 TRUTH_BITS = 5
-"""Behind the lasts of an event stand the conditions that it satisfies, as bits: 32 = 1 << TRUTH_BITS of them a word."""
+"""Behind what an event looks at stand the conditions that it satisfies, as bits: 32 = 1 << TRUTH_BITS of them a word."""
 RUN = 8

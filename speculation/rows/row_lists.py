@@ -1,4 +1,4 @@
-"""The rows of a key in order, as entries of its block: find a place, merge a batch, undo."""
+"""The rows of a key in order, as entries of its block: find a place or a step, merge a batch, undo."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def put_copies(m: RowControl, r: RowPool, row: int, new: bool, copies: int) -> N
     """Set how many copies of an event there are. *Requires* room in the undo log."""
     state = RowSpec(m.spec).state
     if new:
-        for i in range(RowSpec(m.spec).lasts):
+        for i in range(RowSpec(m.spec).looks):
             r[row, state + LASTS + i] = FOREVER
         r[row, state + LEFT], r[row, state + COPIES] = 0, 0
     else:
@@ -133,7 +133,7 @@ def put_copies(m: RowControl, r: RowPool, row: int, new: bool, copies: int) -> N
 @kernel
 def keep_state(m: RowControl, r: RowPool, row: int) -> None:
     """Copy the words of an event that change to the undo log. *Requires* room there."""
-    top, words, state = m.undo + m.undo_top, 2 + RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    top, words, state = m.undo + m.undo_top, 2 + RowSpec(m.spec).looks, RowSpec(m.spec).state
     for i in range(words):
         m[top + i] = r[row, state + i]
     m[top + words], m[top + words + 1] = row, NOTHING
@@ -154,12 +154,66 @@ def final_of(m: RowControl, r: RowPool, a: int, n: int) -> int:
 
 
 @kernel
+def step_begin(m: RowControl, r: RowPool, a: int, i: int) -> int:
+    """Return the first entry of the step in which the entry before ``i`` stands."""
+    row, i = m[a + i - 1] >> 1, i - 1
+    while i > 0 and m[a + i - 1] & 1 == 0 and same_place(m, r, m[a + i - 1] >> 1, row):
+        i -= 1
+    return int(i)
+
+
+@kernel
+def step_end(m: RowControl, r: RowPool, a: int, n: int, i: int) -> int:
+    """Return the entry behind the step in which the entry ``i`` stands."""
+    row, i = m[a + i] >> 1, i + 1
+    while i < n and same_place(m, r, m[a + i] >> 1, row):
+        i += 1
+    return int(i)
+
+
+@kernel
+def in_force(m: RowControl, r: RowPool, a: int, low: int, high: int) -> int:
+    """Return the entry from ``low`` to ``high``, a step, that is in force; NONE: there is none, SEVERAL: more than one."""
+    found, state = NONE, RowSpec(m.spec).state
+    for i in range(low, high):
+        if r[m[a + i] >> 1, state + COPIES] > 0:
+            found = i if found == NONE else SEVERAL
+    return found
+
+
+@kernel
+def steps_back(m: RowControl, r: RowPool, a: int, i: int, steps: int) -> int:
+    """Return the first entry of the step that stands so many steps in force before the entry ``i``; or the first one there is."""
+    while steps > 0 and i > 0 and m[a + i - 1] & 1 == 0:
+        begin = step_begin(m, r, a, i)
+        steps -= 1 if in_force(m, r, a, begin, i) != NONE else 0
+        i = begin
+    return int(i)
+
+
+@kernel
+def steps_on(m: RowControl, r: RowPool, a: int, n: int, i: int, steps: int) -> int:
+    """Return the entry behind so many steps in force from the entry ``i`` on, which begins a step."""
+    while steps > 0 and i < n:
+        end = step_end(m, r, a, n, i)
+        steps -= 1 if in_force(m, r, a, i, end) != NONE else 0
+        i = end
+    return int(i)
+
+
+@kernel
+def same_place(m: RowControl, r: RowPool, x: int, y: int) -> bool:
+    """Return whether two events are before nobody of each other."""
+    return compared(m, r, x, y, RowSpec(m.spec).place_n) == 0
+
+
+@kernel
 def undo(m: RowControl, r: RowPool) -> None:
     """Restore all as it was before the call."""
     while m.undo_top > 0:
         top = m.undo + m.undo_top
         if m[top - 1] == NOTHING:
-            words, state = 2 + RowSpec(m.spec).lasts, RowSpec(m.spec).state
+            words, state = 2 + RowSpec(m.spec).looks, RowSpec(m.spec).state
             for i in range(words):
                 r[m[top - 2], state + i] = m[top - 2 - words + i]
             m.undo_top -= words + 2

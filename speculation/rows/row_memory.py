@@ -46,7 +46,7 @@ class RowMemory(KernelArrays):
         for region, words in REGION_WORDS.items():
             self._region(region, words)
         self._region(k.SPEC, len(spec))
-        self._region(k.NOW, int(spec[k.RowSpec.lasts]))
+        self._region(k.NOW, int(spec[k.RowSpec.looks]))
         at = self.m[k.RowControl.spec]
         self.m[at : at + len(spec)] = spec
         self._free: Any = np.empty(0, np.int64)  # rows that nobody holds
@@ -124,11 +124,11 @@ class RowMemory(KernelArrays):
                 return status
 
     def logged(self) -> Any:
-        """Return the output since the last time: lines of row, copies, lasts."""
+        """Return the output since the last time: lines of row, copies, what it looks at."""
         m = self.m
         at, n = int(m[k.RowControl.log]), int(m[k.RowControl.log_top])
         m[k.RowControl.log_top] = 0
-        return m[at : at + n].reshape(-1, 2 + int(m[m[k.RowControl.spec] + k.RowSpec.lasts])).copy()
+        return m[at : at + n].reshape(-1, 2 + int(m[m[k.RowControl.spec] + k.RowSpec.looks])).copy()
 
     def commit(self) -> None:
         """Forget how to undo the call; the rows that have gone are free."""

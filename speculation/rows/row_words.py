@@ -63,10 +63,11 @@ class RowWords:
         """Whether it is time to ask which texts and values are in use."""
         return self.strings.many or self._values.many
 
-    def keep(self, rows: Any) -> None:
-        """Give the numbers of texts and values that stand in none of these rows again."""
-        texts = [place.value for place in self._all if place.kind is str]
+    def keep(self, rows: Any, more: Sequence[tuple[Any, int]] = ()) -> None:
+        """Give the numbers of texts and values that stand in none of these rows again; ``more``: as of `optional`."""
+        texts = [place.value for place in self._all if place.kind is str] + [at + 1 for kind, at in more if kind is str]
         values = [place.value + i for place in self._all if place.kind is None for i in range(2)]
+        values += [at + 1 for kind, at in more if kind is None]
         for numbers, columns in ((self.strings, texts), (self._values, values)):
             used = np.zeros(len(numbers), bool)
             used[rows[:, columns]] = True
@@ -92,19 +93,37 @@ class RowWords:
         """Return the fields of records as columns: arrays of numbers, else of objects."""
         found = []
         for value, missing, kind in self._all:
-            column = np.ascontiguousarray(rows[:, value])
-            if kind is float:
-                items: Any = np.where(column >= 0, column, column ^ _MASK).view(np.float64)
-            elif kind is str:
-                items = _objects(self.strings.texts(column.tolist()))
-            elif kind is None:
-                items = _objects([self._values.all[number][0] for number in rows[:, value + 1].tolist()])
-            else:
-                items = column.astype(np.bool_) if kind is bool else column
+            items = self._items(np.ascontiguousarray(rows[:, value + (kind is None)]), kind)
             if missing is not None:
                 items = _objects([None if gone else item for item, gone in zip(items.tolist(), rows[:, missing].tolist())])
             found.append(items)
         return found
+
+    def _items(self, column: Any, kind: Any) -> Any:
+        if kind is float:
+            return np.where(column >= 0, column, column ^ _MASK).view(np.float64)
+        if kind is str:
+            return _objects(self.strings.texts(column.tolist()))
+        if kind is None:
+            return _objects([(self._values.all[number] or (None,))[0] for number in column.tolist()])
+        return column.astype(np.bool_) if kind is bool else column
+
+    def values(self, rows: Any, kind: Any, at: int) -> list[Any]:
+        """Return values that two words hold, whether there is one and which; as Python has them."""
+        items = self._items(np.ascontiguousarray(rows[:, at + 1]), kind).tolist()
+        return [(NAN if item != item else item) if there else None for item, there in zip(items, rows[:, at].tolist())]
+
+    def optional(self, rows: Any, kind: Any, at: int) -> Any:
+        """Return these values as a column; those of any type as a list."""
+        return self.values(rows, kind, at) if kind is None else self.column(rows[:, at : at + 2], kind)
+
+    def column(self, words: Any, kind: Any) -> Column:
+        """Return values that two words hold, each whether there is one and which, as a column."""
+        numbers, there = np.ascontiguousarray(words[:, 1]), words[:, 0] == 1
+        if kind is not str:
+            return Column(self._items(numbers, kind) if kind is float else numbers, there)
+        used, places = np.unique(numbers, return_inverse=True)
+        return Column(places, there, self.strings.texts(used.tolist()))
 
     def records(self, rows: Any) -> list[Any]:
         """Return records, with the one NaN."""

@@ -8,7 +8,7 @@ query, of which the SQL text is written, and shares no code with the library, no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key, partial
 from itertools import permutations
 from types import MappingProxyType
@@ -29,7 +29,30 @@ class Row(NamedTuple):
     seq: int = 0
 
 
-Pick = tuple[str, Row, bool]
+class PlacedRow(Row):
+    """A row among those of its partition; a row behind it counts within ``window``, if there is one."""
+
+    own: list[PlacedRow]
+    place: int
+    window: int | None
+
+    def beside(self, offset: int) -> PlacedRow | None:
+        """The row so many behind it, or before it (below 0)."""
+        place = self.place + offset
+        found = self.own[place] if 0 <= place < len(self.own) else None
+        far = found is not None and offset > 0 and self.window is not None and (found.at or 0) >= (self.at or 0) + self.window
+        return None if far else found
+
+
+def placed(rows: list[Row], window: int | None) -> list[PlacedRow]:
+    """The rows of a partition, in order."""
+    found = [PlacedRow(*row) for row in rows]
+    for place, row in enumerate(found):
+        row.own, row.place, row.window = found, place, window
+    return found
+
+
+Pick = tuple[str, Any, bool]
 """A variable, the row it took, and whether ``{- -}`` hides that."""
 Picks = tuple[Pick, ...]
 Node = tuple[Any, ...]
@@ -49,6 +72,7 @@ class Sql(NamedTuple):
     all_rows: bool
     keyed: bool
     no_row: str = ""  # "OMIT EMPTY MATCHES", "SHOW EMPTY MATCHES", "WITH UNMATCHED ROWS" behind ALL ROWS PER MATCH
+    anchors: str = ""  # "^" before the pattern, "$" behind it
     later: tuple[int, dict[str, tuple[str, Callable[[Picks], bool]]]] | None = None  # from an instant on: other conditions
     order: tuple[str, ...] = ("seq",)  # columns of ORDER BY behind at, as they are written: of `ORDERS`
 
@@ -56,6 +80,11 @@ class Sql(NamedTuple):
         """Whether a variable may take the last one of these rows."""
         define = self.define if self.later is None or (picks[-1][1].at or 0) < self.later[0] else self.later[1]
         return name not in define or define[name][1](picks)
+
+    def anchored(self, picks: Picks) -> bool:
+        """Whether a match lies where its anchors want it."""
+        begins = "^" not in self.anchors or picks[0][1].beside(-1) is None
+        return begins and ("$" not in self.anchors or picks[-1][1].beside(1) is None)
 
     @property
     def text(self) -> str:
@@ -65,7 +94,7 @@ class Sql(NamedTuple):
             "PARTITION BY p" if self.keyed else "",
             f"ORDER BY {', '.join(('at', *self.order))} MEASURES {shown}",
             f"{'ALL ROWS' if self.all_rows else 'ONE ROW'} PER MATCH {self.no_row} AFTER MATCH SKIP {self.skip}",
-            f"PATTERN ({written(self.pattern)})",
+            f"PATTERN ({'^ ' * ('^' in self.anchors)}{written(self.pattern)}{' $' * ('$' in self.anchors)})",
             "" if self.window is None else f"WITHIN {self.window}",
             "SUBSET U = (a, b)" if "U.v" in shown else "",
             f"DEFINE {define}" if define else "",
@@ -128,12 +157,13 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
 
     out = Counter[Any]()
     for key in {row.p for row in rows} if query.keyed else [None]:
-        own = sorted((row for row in rows if not query.keyed or row.p == key), key=cmp_to_key(partial(before, order=query.order)))
+        rows_of_key = (row for row in rows if not query.keyed or row.p == key)
+        own = placed(sorted(rows_of_key, key=cmp_to_key(partial(before, order=query.order))), query.window)
         start = 0
         while start < len(own):
             until = end(own[start:])  # without WITHIN it bounds what is taken
             ways = take(query, query.pattern, (), [row for row in own[start:] if (row.at or 0) < until])
-            found = next(ways, None)
+            found = next((picks for picks in ways if query.anchored(picks)), None)
             picks = found or ()
             if not picks and (query.no_row == "WITH UNMATCHED ROWS" or (found == () and query.no_row != "OMIT EMPTY MATCHES")):
                 shown, row = tuple(value(()) for _, value in query.measures), own[start]
@@ -157,7 +187,7 @@ def resumes(skip: str, picks: Picks) -> int:
     return (found[0] if "FIRST" in skip else found[-1]) if found else 1
 
 
-def take(query: Sql, node: Node, picks: Picks, rows: list[Row]) -> Iterator[Picks]:
+def take(query: Sql, node: Node, picks: Picks, rows: Sequence[Row]) -> Iterator[Picks]:
     """The ways in which a part of the pattern takes rows behind those that are taken, the preferred one first."""
     match node:
         case ("var", name):

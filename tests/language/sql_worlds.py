@@ -59,7 +59,8 @@ def query(choose: Choices) -> Sql:
     no_row = choose.one(("", "", "SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", "WITH UNMATCHED ROWS")) if all_rows else ""
     if no_row == "WITH UNMATCHED ROWS" and (skip != "PAST LAST ROW" or "hide" in str(pattern)):
         no_row = ""
-    found = Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40), no_row)
+    anchors = choose.one(("^", "$", "^$")) if choose.chance(6) and shortest(pattern) else ""
+    found = Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40), no_row, anchors)
     return found._replace(order=order(choose)) if choose.chance(40) else found
 
 
@@ -204,6 +205,22 @@ def more_terms(kind: str, name: str, k: int) -> Term:
     return text, lambda picks: None if not rows_of(name, picks) or (v := rows_of(name, picks)[-1].v) is None else v + k
 
 
+def beside(choose: Choices, names: list[str]) -> Term:
+    """A value of a neighbour: of the row at hand, or of one that a variable, or the match, has taken before."""
+    function, offset = choose.one((("PREV", -1), ("PREV", -2), ("NEXT", 1), ("NEXT", 2), ("LAG", -1), ("LEAD", 1)))
+    name, which = choose.one(names), choose.one(("", "LAST", "FIRST", "LAST but one"))
+    field = f"{name}.v" if name else "v"
+    inner = {"": field, "LAST but one": f"LAST({field}, 1)"}.get(which, f"{which}({field})")
+
+    def value(picks: Picks) -> Any:
+        rows = rows_of(name, picks)
+        i = {"FIRST": 0, "LAST but one": -2}.get(which, -1)
+        row = rows[i].beside(offset) if len(rows) > (i == -2) else None
+        return None if row is None else row.v
+
+    return f"{function}({inner}, {abs(offset)})" if abs(offset) > 1 or choose.chance(30) else f"{function}({inner})", value
+
+
 def of_kinds(choose: Choices) -> tuple[str, Condition]:
     kinds = choose.one(("x", "y", "xy", "yz"))
     return f"sort IN ({', '.join(map(repr, kinds))})", lambda picks: picks[-1][1].sort in kinds
@@ -242,6 +259,8 @@ def comparison(choose: Choices, used: list[str], name: str, before: int) -> tupl
     if kind > 75 and before:
         back = choose.number(1, min(before, 2))
         text, right = f"PREV(v, {back})" if back > 1 else "PREV(v)", lambda picks: picks[-1 - back][1].v
+    elif choose.chance(15):
+        text, right = beside(choose, [name, *used, "", ""])
     op = choose.one(tuple(OPS))
 
     def holds(picks: Picks) -> bool | None:
@@ -259,6 +278,8 @@ def measure(choose: Choices, used: list[str], all_rows: bool) -> Term:
         return "COUNT(*)", len
     if kind < 70:
         return "FIRST(at)", lambda picks: picks[0][1].at if picks else None
+    if choose.chance(15):
+        return beside(choose, [*used, ""])
     text, value = term(choose, choose.one((*used, "U", "") if {"a", "b"} <= {*used} else (*used, "")))
     return f"FINAL {text}" if all_rows and choose.chance(30) else text, value
 
@@ -323,7 +344,10 @@ def run(query: Sql, choose: Choices, operator: Any, beside: Beside | None = None
         for change in out + operator.push_many(batch):
             if isinstance(change, Punctuation):
                 final = change.t
-                assert final == (FOREVER if promised == FOREVER else promised - (query.window or 0) + 1)
+                most = FOREVER if promised == FOREVER else promised - (query.window or 0) + 1
+                waits = promised < FOREVER and any(word in query.text for word in ("NEXT(", "LEAD(", " $)"))
+                assert most - (query.window or 0) * waits <= final <= most
+                assert waits or final == most
             else:
                 assert change.le >= final, f"{change} was final: {final}"
                 each = shown(query, change)
@@ -409,7 +433,7 @@ class Beside:
         try:
             changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
         except AfaError as error:  # the condition says that v is there, or not, which measures or other conditions read
-            if not less or not re.search("are not missing|values shown|read no more of a match", str(error)):
+            if not less or not re.search("are not missing|values shown|read no more of a match|same neighbours", str(error)):
                 raise
             return query
         if changes.goes:  # states that tell what only this condition reads: matches that rest there end

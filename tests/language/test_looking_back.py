@@ -125,7 +125,7 @@ def test_in_the_three_notations_and_explained() -> None:
     assert afa.query(sase_text(QUERY.tree), event=Event).tree == QUERY.tree
     said = str(QUERY.explain())
     assert (
-        "before the first event: the stage LastBefore says in last_n when last: e.type == 'Register' and e.x is not None and"
+        "in front of the operator: the stage LastBefore says in last_n when last: e.type == 'Register' and e.x is not None and"
         in said
     )
     assert QUERY.automaton.event_schema is not None

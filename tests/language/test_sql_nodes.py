@@ -70,7 +70,8 @@ CORPUS = [
         SUM(a.p) FILTER (WHERE a.f > 2) AS fs, COUNT(a.p) FILTER (WHERE a.f > 2) AS fc, FIRST(a.p, 2) AS f2 PATTERN (a b+)) mr""",
     """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.p AS x PATTERN (a b+)
         DEFINE b AS (p <> 1 OR p < 2) AND p <= 3 AND p > 4 AND p >= 5 AND NOT p = 6 AND p IS NULL AND s LIKE 'x%'
-        AND p BETWEEN 1 AND 9 AND p IN (1, 2) AND f / 2 > 1 AND at - a.at < INTERVAL 1 HOUR AND p > PREV(p, 1))""",
+        AND p BETWEEN 1 AND 9 AND p IN (1, 2) AND f / 2 > 1 AND at - a.at < INTERVAL 1 HOUR AND p > PREV(p, 1)
+        AND LAG(p, 2) > 1 AND LEAD(p, 3) > 1)""",
     """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at
         MEASURES SQRT(a.f) + EXP(a.f) + LN(a.f) + SIN(a.f) + COS(a.f) + TAN(a.f) AS x,
         ASIN(a.f) + ACOS(a.f) + ATAN(a.f) + PI() AS q,

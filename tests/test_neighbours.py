@@ -1,0 +1,307 @@
+"""Fields of neighbours against brute force: events that come late, go, tie and become final; alone and before an operator."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
+from speculation import LastBefore, last_rows
+from tests import oracle
+from tests.test_last_before import Event, Tick, World, holds, netted, pushed
+
+BESIDE: dict[str, tuple[str, int]] = {
+    "x1": ("x", -1), "kind2": ("kind", -2), "next_x": ("x", 1), "next_kind": ("kind", 3), "next_seq": ("seq", 2)
+}  # fmt: skip
+BACK: dict[str, tuple[str, int]] = {"x1": ("x", -1), "kind2": ("kind", -2), "seq3": ("seq", -3)}
+LAST: dict[str, Any] = {"last_a": "kind == 'a'"}
+FILLED = {
+    (only, both): LastBefore(Tick, LAST if both else {}, neighbours=BACK if only else BESIDE).filled
+    for only in (True, False)
+    for both in (True, False)
+}
+
+
+def brute(copies: Counter[Event], stage: LastBefore) -> Counter[Any]:
+    """All events in force as they must have left."""
+    there = [event for event, n in copies.items() if n > 0]
+
+    def place(event: Event) -> tuple[int, Any]:
+        return event[2], getattr(event[1], stage.order) if stage.order else 0
+
+    found: Counter[Any] = Counter()
+    for event in there:
+        key, tick, le, re = event
+        steps: dict[Any, list[Event]] = {}
+        for other in there:
+            if other[0] == key:
+                steps.setdefault(place(other), []).append(other)
+        order = sorted(steps)
+        more: list[Any] = []
+        for name in stage.conditions:
+            les = [x[2] for x in there if x[0] == key and place(x) < place(event) and holds(name, x[1])]
+            more.append(max([at for at in les if stage.window is None or at > le - stage.window], default=None))
+        for field, offset in stage.neighbours.values():
+            at = order.index(place(event)) + offset
+            beside = steps[order[at]] if 0 <= at < len(order) else []
+            far = offset > 0 and stage.window is not None and beside and beside[0][2] >= le + stage.window
+            more.append(getattr(beside[0][1], field) if len(beside) == 1 and not far else None)
+        found[key, stage.filled(*tick, *more), le, re] = copies[event]
+    return found
+
+
+class Beside(World):
+    """One stage with neighbours under random events."""
+
+    def __init__(self, seed: int, keyed: bool = True) -> None:
+        choose = random.Random(f"beside/{seed}")
+        self.kind = choose.random() < 0.4, choose.random() < 0.4
+        super().__init__(seed, keyed)
+
+    def fresh(self, window: int | None, order: str | None) -> LastBefore:  # type: ignore[override]
+        only, both = self.kind
+        return LastBefore(
+            Tick, LAST if both else {}, neighbours=BACK if only else BESIDE, window=window, order_by=order, filled=FILLED[self.kind]
+        )
+
+
+def first_open(world: Beside, stage: LastBefore) -> int:
+    """The first event below the promise of which a neighbour behind may still come; or the promise."""
+    t, found = world.promised, [world.promised]
+    most = max([offset for _, offset in stage.neighbours.values()], default=0)
+    place = lambda event: (event[2], getattr(event[1], stage.order) if stage.order else 0)  # noqa: E731
+    for key in world.keys:
+        steps = sorted({place(event) for event, n in world.copies.items() if n > 0 and event[0] == key and event[2] < t})
+        still = steps[max(0, len(steps) - most) :] if most else []
+        found += [le for le, _ in still if stage.window is None or le > t - stage.window]
+    return min(found)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neighbours_are_a_function_of_the_set_of_events(seed: int) -> None:
+    revised = 0
+    for number in range(12):
+        world = Beside(100 * seed + number)
+        held, told = Counter[Any](), -(10**9)
+        for step in range(60):
+            stage = world.stage
+            if world.random.random() < 0.1:
+                world.stage = LastBefore.restore(stage.snapshot(), like=world.fresh(stage.window, stage.order))
+                assert world.stage.snapshot() == stage.snapshot()
+            items = world.call(step)
+            before = world.stage.snapshot()
+            with pytest.raises(AfaError, match="expected re > le"):
+                world.stage.push_many([*items, insert(Tick("a", 0, 0), 10**6, 3)])
+            assert world.stage.snapshot() == before, "a call that is refused leaves no trace"
+            out = world.stage.push_many(items)
+            changes = [change for change in out if isinstance(change, Change)]
+            assert all(change.le >= told for change in changes), "what is final never changes"
+            told = max([told, *(item.t for item in out if isinstance(item, Punctuation))])
+            was, held = held, netted(held, out)
+            assert held == brute(world.copies, world.stage)
+            if len(changes) == len(out) and not any(isinstance(item, Punctuation) for item in items):  # one part
+                sizes = sum(((held - was) + (was - held)).values())
+                assert sum(abs(change.diff) for change in changes) == sizes, "the minimal difference"
+                signs = [change.diff > 0 for change in changes]
+                assert signs == sorted(signs)
+            if world.promised > -(10**9):
+                assert told <= world.promised
+                if isinstance(items[-1:] and items[-1], Punctuation):
+                    assert told == first_open(world, world.stage)
+        revised += world.stage.statistics.revised
+        if not world.owed:
+            assert world.stage.push(Punctuation(FOREVER))[-1:] == [Punctuation(FOREVER)]
+            assert world.stage.statistics.held == 0
+            assert not world.stage.keys
+    assert revised > 150
+
+
+def calm(event: type) -> Automaton:
+    """b behind an a or a first event, then c, before which the next one is none that is known to be small."""
+    arcs = [Arc("0", "1", "kind == 'b' and x1 is None"), Arc.skip("1", "kind != 'c'")]
+    last = "kind == 'c' and (kind2 != 'a' or kind2 is None)"
+    more = " and (next_x is None or next_x > 1)" if "next_x" in event._fields else ""  # type: ignore[attr-defined]
+    return Automaton(start="0", final={"2"}, event=event, arcs=[*arcs, Arc("1", "2", last + more)])
+
+
+def operator(world: Beside, engine: str) -> Any:
+    options: dict[str, Any] = {"window": 9, "engine": engine, "order_by": world.stage.order}
+    automaton = calm(world.stage.filled)
+    return Operator(automaton, **options) if world.keys == [None] else Keyed(automaton, key="key", **options)
+
+
+def expected(world: Beside, engine: str) -> set[Any]:
+    """The matches of a fresh operator that gets the events as they must have left."""
+    found = brute(world.copies, world.stage)
+    out = operator(world, engine).push_many([Change(payload, le, re, n) for (_, payload, le, re), n in found.items()])
+    return {((change.key,), change.le, change.re) for change in out}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_before_an_operator_matches_are_those_of_the_filled_events(engine: str, seed: int) -> None:
+    matches = retractions = 0
+    for number in range(8):
+        world = Beside(1000 * seed + number, keyed=number % 3 > 0)
+        op, held, told = world.stage.before(operator(world, engine)), set[Any](), -(10**9)
+        for step in range(40):
+            items = world.call(step)
+            if world.random.random() < 0.1:
+                stage = world.stage
+                key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
+                again = Operator.restore(calm(stage.filled), op.snapshot(), key=key, stages=stages, engine=engine)
+                assert again.snapshot() == op.snapshot()
+                op, world.stage = again, again.stage
+            if world.random.random() < 0.1:
+                op = copy.copy(op)
+                world.stage = op.stage
+            out = pushed(world.random, op, items)
+            changes = [change._replace(payload=(change.key,)) for change in out if isinstance(change, Change)]
+            assert all(change.le >= told for change in changes)
+            told = max([told, *(item.t for item in out if isinstance(item, Punctuation))])
+            held = oracle.net(changes, held)
+            assert held == expected(world, engine)
+            op._check()
+            retractions += sum(change.diff < 0 for change in changes)
+            matches += len(held)
+    assert matches > 100
+    assert retractions > 10
+
+
+def table(changes: list[Change]) -> dict[str, list[Any]]:
+    """Events as columns; with their REs, if each has one, and their copies, if not each is one."""
+    columns = {name: [getattr(change.payload, name) for change in changes] for name in Tick._fields}
+    more = {"le": [change.le for change in changes], "diff": [change.diff for change in changes]}
+    return {**columns, **more, **({"re": [change.re for change in changes]} if all(change.re for change in changes) else {})}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_tables_in_order_are_taken_by_columns(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most rows come in order, in tables of several keys: as if the kernels had taken them. The other engine takes no columns."""
+    engine = "compiled"
+    monkeypatch.setattr(last_rows, "MANY", 1)
+    ahead, flushed = Counter[bool](), 0
+    taken, flush = last_rows.LastRows.ahead, last_rows.LastRows._flush
+
+    def counted(rows: Any, *given: Any) -> Any:
+        found = taken(rows, *given)
+        ahead[found is not None] += 1
+        return found
+
+    def counted_flush(rows: Any) -> None:
+        nonlocal flushed
+        flushed += rows._tails.any
+        flush(rows)
+
+    monkeypatch.setattr(last_rows.LastRows, "ahead", counted)
+    monkeypatch.setattr(last_rows.LastRows, "_flush", counted_flush)
+    for number in range(6):
+        world, choose = Beside(5000 * seed + number, keyed=number % 3 > 0), random.Random(f"ahead {seed} {number}")
+        world.kind = choose.random() < 0.5, False
+        world.stage = world.fresh(choose.choice([None, 4]), choose.choice([None, "seq"]))
+        op, held, told, at = world.stage.before(operator(world, engine)), set[Any](), -(10**9), 0
+        for _ in range(30):
+            if choose.random() < 0.1:
+                stage = world.stage
+                key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
+                again = Operator.restore(calm(stage.filled), op.snapshot(), key=key, stages=stages, engine=engine)  # type: ignore[arg-type]
+                assert again.snapshot() == op.snapshot()
+                op, world.stage = again, again.stage
+            elif choose.random() < 0.1:
+                op = copy.copy(op)
+                world.stage = op.stage
+            changes = []
+            for _ in range(choose.randint(1, 8)):
+                at += choose.random() < 0.95
+                le = max(at - choose.randint(1, 4), world.promised) if choose.random() < 0.04 else at
+                key = choose.choice(world.keys)
+                tick = Tick(choose.choice("abbcc"), key or 0, choose.randint(0, 2), choose.choice([None, 0.5, 2.0]))
+                changes.append(Change(tick, le, le + (9 if world.keys == [None] else 5), 1, key))
+            there = [event for event, n in world.copies.items() if n > 0 and event[2] >= world.promised]
+            if there and choose.random() < 0.1:
+                key, tick, le, re = choose.choice(there)
+                changes.append(Change(tick, le, re, -1, key))
+            items: list[Any] = [table(changes)]
+            if choose.random() < 0.3:
+                items.append(Punctuation(max(world.promised, at - choose.randint(-1, 3))))
+            if choose.random() < 0.2:
+                before = op.snapshot()
+                with pytest.raises(AfaError, match="expected re > le"):
+                    op.push_many([*items, insert(Tick("a", 0, 0), 10**6, 3)])
+                assert op.snapshot() == before
+            for change in changes:
+                world.copies[change.key, change.payload, change.le, change.re] += change.diff  # type: ignore[index]
+            out = op.push_many(items, net=choose.random() < 0.9)
+            for item in items[1:]:
+                world.promised = at_least = item.t
+                at = max(at, at_least)
+            rows: list[Any] = []
+            for part in out:
+                if isinstance(part, dict):
+                    its = part.get("key", [None] * len(part["le"]))
+                    columns = zip(part["le"].tolist(), part["re"].tolist(), part["diff"].tolist(), its)
+                    rows += [Change((None if key is None else int(key),), le, re, diff) for le, re, diff, key in columns]
+                elif isinstance(part, Change):
+                    rows.append(part._replace(payload=(part.key,)))
+            assert all(change.le >= told for change in rows)
+            told = max([told, *(item.t for item in out if isinstance(item, Punctuation))])
+            held = oracle.net(rows, held)
+            assert held == expected(world, engine)
+            op._check()
+    assert ahead[True] > 60
+    assert ahead[False] > 10
+    assert flushed > 10
+
+
+class Anything(NamedTuple):
+    what: Any
+    text: str | None
+
+
+def test_fields_of_any_type_and_texts_that_nobody_holds_any_more() -> None:
+    stage = LastBefore(Anything, neighbours={"before": ("what", -1), "text_before": ("text", -1), "behind": ("what", 1)}, window=5)
+    for le in range(3000):
+        out = stage.push_many([insert(Anything((le,), f"text {le}" if le % 3 else None), le), Punctuation(le - 1)])
+        before = f"text {le - 1}" if (le - 1) % 3 and le else None
+        came = [change.payload for change in out if isinstance(change, Change) and change.le == le]
+        assert [(each.before, each.text_before) for each in came] == [((le - 1,) if le else None, before)]
+        assert stage.statistics.held <= 5
+    assert len(stage.rows._words.strings.all) < 2500
+
+
+def test_a_watermark_waits_for_the_next_row_of_each_key_up_to_the_window() -> None:
+    for window, on in ((None, [0, 0, 0, 0]), (10, [0, 12, 12, 100])):
+        stage = LastBefore(Tick, neighbours={"behind": ("x", 1)}, window=window)
+        stage.push_many([Change(Tick("a", key, 0), 0, None, 1, key) for key in (0, 1)])
+        found = []
+        for t in (0, 12, 21, 100):
+            stage.push(Change(Tick("a", 0, 0), t, None, 1, 0))
+            stage.push(Punctuation(t))
+            found.append(max(stage.passed, 0))
+        assert found == on
+        assert stage.push(Punctuation(FOREVER)) == [Punctuation(FOREVER)]
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "message"),
+    [
+        ({"before": ("y", -1)}, r"expected a field of Tick.* as neighbour before but got \('y', -1\)"),
+        ({"before": ("x", 0)}, "and an offset from 1 to 64, or below 0, as neighbour before but got"),
+        ({"before": ("x", 65)}, "and an offset from 1 to 64"),
+        ({"before": "x"}, "and an offset from 1 to 64, or below 0, as neighbour before but got 'x'"),
+        ({"x": ("x", -1)}, "expected a name for a field beside those of Tick"),
+    ],
+)
+def test_what_is_no_neighbour_is_refused(neighbours: Any, message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        LastBefore(Tick, neighbours=neighbours)
+    with pytest.raises(AfaError, match="expected names of fields with their conditions but got where="):
+        LastBefore(Tick)
+    one = LastBefore(Tick, neighbours={"before": ("x", -1)})
+    with pytest.raises(AfaError, match=r"expected Tick\(.*, before: str \| None\) but got filled=Tick"):
+        LastBefore(Tick, neighbours={"before": ("kind", -1)}, filled=one.filled)
+    with pytest.raises(AfaError, match="expected the parameters"):
+        LastBefore.restore(one.snapshot(), like=LastBefore(Tick, neighbours={"before": ("x", -2)}))
