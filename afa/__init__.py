@@ -113,7 +113,8 @@ if TYPE_CHECKING:
     from afa.explain.funnel.funnel import Funnel
     from afa.explain.reasons import Reasons
     from afa.explain.tracing.traced import trace
-    from afa.language.query import Query, query, sql
+    from afa.language.query import Query, query
+    from afa.language.sql_query import sql
     from afa.replay.backtest import backtest
     from afa.replay.find import find
 
@@ -181,7 +182,7 @@ LAZY = {
     "backtest": "afa.replay.backtest",
     "find": "afa.replay.find",
     "query": "afa.language.query",
-    "sql": "afa.language.query",
+    "sql": "afa.language.sql_query",
     "trace": "afa.explain.tracing.traced",
 }
 """Names of this package that are loaded when they are asked for, each with its module."""

@@ -19,7 +19,8 @@ from afa.io.event_class import BESIDE, TIMES, event_class, is_field, times_among
 from afa.io.file_columns import TICKS
 from afa.io.text_files import FileSource, in_one_line
 from afa.language.bare_numbers import check_units
-from afa.language.query import TYPE, Query, query, sql
+from afa.language.query import TYPE, Query, query
+from afa.language.sql_query import sql
 from afa.model.event_order import fields_in
 from afa.operator.contract import Pattern
 from punctuation.door import scalar_of

@@ -25,7 +25,7 @@ from afa.language.later import Noted
 from afa.language.pattern import NO_ROW
 from afa.language.presence import Presence
 from afa.language.terms import Aggregate, Classifier, Ref
-from afa.language.three_values import FALSE, both, either, missing, no, nullable
+from afa.language.three_values import both, either, missing, no
 from afa.schema import NAN, Field, Schema
 
 
@@ -74,6 +74,14 @@ def of_one_type(value: Expr, types: Types) -> tuple[type | None, Expr]:
 def _named(value: Expr, taken: str) -> Expr:
     """Return the value of a virtual field of an event that a component takes."""
     return changed(value, lambda node: Const(taken) if isinstance(node, Classifier) else None)
+
+
+def _there(value: Expr) -> Expr:
+    """Return a value where it is known not to be None: of a choice between it and None the other one."""
+    match value:
+        case If(_, Const(None), there) | If(_, there, Const(None)):
+            return _there(there)
+    return value
 
 
 class ItemReader:
@@ -146,8 +154,12 @@ class ItemReader:
 
     # -- what becomes of an item --------------------------------------------------------------------------------------------
 
+    def is_plain(self, item: Item) -> bool:
+        """Return whether `after` gives a two-valued expression: no field of the item is virtual."""
+        return item.field not in self._virtual and item.by not in self._virtual
+
     def after(self, item: Item, taken: str, seen: bool) -> Expr:
-        """Returns an item's value when a component, ``taken``, has taken the event.
+        """Returns an item's value when a component, ``taken``, has taken the event: one of three values.
 
         ``seen``: whether the item's component has taken events before; it counts for all kinds but "last".
         """
@@ -172,19 +184,20 @@ class ItemReader:
             return new
         if item.kind == "any":
             return If(IsNone(item), new, item) if optional else item
+        new = new if gone is None else _there(new)
         more = Binary("+", item, new) if item.kind == "sum" else Call(item.kind, (item, new))
         return If(gone, item, If(IsNone(item), new, more)) if gone is not None else more
 
     def _by(self, item: Item, taken: str, seen: bool) -> Expr:
         """Return the value of "max_by" or "min_by" when an event is taken that may be the largest, or smallest, so far."""
         assert item.by is not None
-        new, gone = self._event(item, taken), self._gone(item.by, taken) or FALSE
+        new, gone = self._event(item, taken), self._gone(item.by, taken)
         if not seen:
-            return new if gone == FALSE else If(gone, Const(None), new)
+            return new if gone is None else If(gone, Const(None), new)
         best = Item(item.component, item.kind[:3], item.by)
         further: list[Expr] = [IsNone(best)] if self.types[item.by].optional else []
         further.append(Compare(">" if item.kind == "max_by" else "<", self._field(item.by, taken), best))
-        return If(both([no(gone), either(further)]), new, item)
+        return If(both([*([] if gone is None else [no(gone)]), either(further)]), new, item)
 
     def _event(self, item: Item, taken: str) -> Expr:
         assert item.field is not None
@@ -194,12 +207,11 @@ class ItemReader:
     def _field(self, name: str, taken: str) -> Expr:
         """Return a field of the event that a component takes."""
         value = self._virtual.get(name)
-        return FieldRead("e", name) if value is None else nullable(_named(value, taken), self._lacks)
+        return FieldRead("e", name) if value is None else _named(value, taken)
 
     def _gone(self, name: str | None, taken: str) -> Expr | None:
         """Return the condition that a field of the event is None; None: it never is."""
-        value = self._virtual.get(str(name))
-        return IsNone(FieldRead("e", str(name))) if value is None else missing(_named(value, taken), self._lacks)
+        return IsNone(self._field(str(name), taken)) if self.types[str(name)].optional else None
 
     def _lacks(self, leaf: Expr) -> bool:
         return isinstance(leaf, FieldRead) and self.types[leaf.name].optional

@@ -423,13 +423,13 @@ def query(text: Any, *, event: Any = None, tick: str | None = None, type: str | 
     'Match(a_first_price: int, a_count: int)'
     """
     if hasattr(text, "query"):
-        cls, unit = (None, None) if event is None else _event(event)
+        cls, unit = (None, None) if event is None else event_given(event)
         found: Query = text.query(cls, tick=tick or unit, type=type, order_by=order_by)
         return found
     from afa.language.sase_reader import read_sase
 
-    named = TYPE.search(_text(text))
-    cls, unit = _event(event, named[1] if named else "Event")
+    named = TYPE.search(text_given(text))
+    cls, unit = event_given(event, named[1] if named else "Event")
     tick = tick or unit
     return Query(replace(read_sase(text, cls, tick=tick, type=type, order=order_by), tick=tick))
 
@@ -451,60 +451,13 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
         raise QueryError(f"expected time={ordered!r}, the column of ORDER BY, but got time={time!r}")
 
 
-@old_names("order")
-def sql(
-    text: str,
-    *,
-    event: Any = None,
-    dialect: str | None = None,
-    tick: str | None = None,
-    order_by: str | None = None,
-    ties: str | None = None,
-) -> Any:
-    """Make a query of SQL's MATCH_RECOGNIZE.
-
-    Parameters
-    ----------
-    text : str
-        ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, the others order events of one instant. With
-        another order of rows than by time, ascending, only `find` takes the query.
-    event : NamedTuple class, table or pyarrow.Schema, optional
-        As of `query`; of a table the first column of ORDER BY is the time. Left out: `find` takes the columns of its frame.
-    dialect : str, optional
-        The dialect that the text is in: "trino", "oracle", "snowflake", "flink", "duckdb" .. None: what they have in common.
-    tick : str, optional
-        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN. None: the unit of the table's timestamps.
-    order_by : str, optional
-        The field that orders events of one instant, where ORDER BY does not say it; or a list, as of `Operator`.
-    ties : "value", optional
-        Rows that ORDER BY does not tell apart stand in the order of all their values, field by field, ascending, None last.
-        Left out: they are refused.
-
-    Raises
-    ------
-    AfaError
-        The text is no such statement, or says what no automaton does; with line and column, and a way out.
-    """
-    from afa.language.sql_query import SqlQuery
-    from afa.language.sql_reader import read, time_in
-
-    if ties not in (None, "value"):
-        raise AfaError(f'expected "value" or None but got ties={ties!r}')
-    time = time_in(_text(text), dialect)  # refuses what is no statement
-    if event is None:
-        return SqlQuery(text, dialect, tick, order_by, ties)
-    cls, unit = _event(event, time=time)
-    tick = tick or unit
-    return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
-
-
-def _text(text: Any) -> str:
+def text_given(text: Any) -> str:
     if not isinstance(text, str):
         raise AfaError(f"expected the text of a query but got {text!r}")
     return text
 
 
-def _event(event: Any, name: str = "Event", time: str | None = None) -> tuple[type, str | None]:
+def event_given(event: Any, name: str = "Event", time: str | None = None) -> tuple[type, str | None]:
     """Return the class of the events, which may be given as a table, and what its timestamps count."""
     if event is None:
         raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from afa.errors import QueryError
-from afa.language.query import Query, query, sql
+from afa.language.query import Query, query
 from afa.language.sase_printer import sase_text
+from afa.language.sql_query import sql
 
 
 def text_of(found: Query) -> str | None:

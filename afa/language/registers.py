@@ -202,6 +202,7 @@ class Registers:
                 found = self._shown(step, slot.value)
             elif dst is not None and slot.item is not None and slot.item in self.live[dst]:
                 found = self.steps.after(step, slot.item)
+                found = found if self.steps.reader.is_plain(slot.item) else self._two_valued(step, found)
             else:
                 found = Const(slot.initial)
             if found == Const(slot.initial) and (slot.item is None or slot.item not in self.live[step.src]):
@@ -221,7 +222,10 @@ class Registers:
         )
 
     def _shown(self, step: StateStep, value: Expr) -> Expr:
-        return nullable(self.steps.value_after(step, value), lambda leaf: self.steps.absent_after(step, leaf))
+        return self._two_valued(step, self.steps.value_after(step, value))
+
+    def _two_valued(self, step: StateStep, value: Expr) -> Expr:
+        return nullable(value, lambda leaf: self.steps.absent_after(step, leaf))
 
     def written(self, expr: Expr) -> Expr:
         """Return an expression with the fields of the register in place of items."""

@@ -18,7 +18,7 @@ from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
 from afa.language.items import ZEROS, of_one_type
 from afa.language.lowering import Lowered, is_time, take_arc
-from afa.language.pattern import Component, Pattern, Tree, rebuilt
+from afa.language.pattern import UNMATCHED, Component, Pattern, Tree, rebuilt
 from afa.language.payload_classes import made
 from afa.language.positions import Positions
 from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, Ref
@@ -40,7 +40,8 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
         term: next(f"t{i}{'_' * n}" for n in itertools.count() if f"t{i}{'_' * n}" not in values) for i, term in enumerate(terms)
     }
     row = OF_ROW if OF_ROW in lowered.reader.groups else ""
-    types = tuple((name, _type_of(term, kinds), _absent(term, kinds, row)) for term, name in names.items())
+    of_none = UNMATCHED in lowered.reader.groups
+    types = tuple((name, _type_of(term, kinds), _absent(term, kinds, row, of_none)) for term, name in names.items())
     schema = Schema.of(made("Terms", types), "register")
     fields: dict[Expr, Expr] = {term: FieldRead("r", name) for term, name in names.items()}
     fields |= {Final(term): FieldRead("e", names[term]) for term in terms}
@@ -55,7 +56,7 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
         returns.append((label, value if label not in final else Const(ZEROS.get(kind))))
     read = {node.x if isinstance(node, Final) else node for value in final.values() for node in walk(value)}
     returns += [(names[term], term) for term in terms if term in read]
-    optional += [names[term] for term in terms if term in read and _absent(term, kinds, row)]
+    optional += [names[term] for term in terms if term in read and _absent(term, kinds, row, of_none)]
     bare = replace(tree, skip=None, rows=None, returns=tuple(returns))
     measures = Lowered(bare, asks=False, each_row=optional)
     slots = measures.registers.slots
@@ -82,11 +83,11 @@ def _type_of(term: Expr, kinds: dict[str, Any]) -> type | None:
     return found
 
 
-def _absent(term: Expr, kinds: dict[str, Any], row: str) -> bool:
-    """Return whether a term may be None in some row; ``row``: the component that has taken each of them."""
+def _absent(term: Expr, kinds: dict[str, Any], row: str, of_none: bool) -> bool:
+    """Return whether a term may be None in some row; ``row``: the component that has taken each, ``of_none``: or no match has."""
     match term:
         case Aggregate(_, "count"):
-            return False
+            return of_none
         case Classifier():
             return row != ""
         case Ref(component, _, field, 0) | Aggregate(component, _, str(field), by=None) if component == row:

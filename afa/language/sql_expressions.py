@@ -7,7 +7,7 @@ defined, are those of the row at hand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import (
@@ -65,7 +65,7 @@ class Scope(NamedTuple):
     virtual: dict[str, Expr]  # fields that are expressions over one row; a reader adds those that it needs
     measures: Mapping[str, Expr]  # those before it, which a measure may name
     required: frozenset[str]  # the fields that are never NULL
-    times: frozenset[str]  # those that are instants
+    times: Set[str]  # those that are instants
     neighbour: Callable[[str, int], str]  # from a field, and how far away, to the event's field for it
     dialect: str | None = None  # the dialect that the statement is said to be in
 

@@ -1,4 +1,4 @@
-"""A query in SQL before its events are known: `afa.sql(text)` without them, and the text in place of a pattern in `afa.find`.
+"""Queries in SQL: `afa.sql`, with their events or without, and the text in place of a pattern in `afa.find`.
 
 afa.find("SELECT * FROM ticks MATCH_RECOGNIZE (..)", frame)     the columns of the frame are the fields of its events
 """
@@ -6,13 +6,14 @@ afa.find("SELECT * FROM ticks MATCH_RECOGNIZE (..)", frame)     the columns of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from afa.errors import AfaError
-from afa.language.query import Query, sql
+from afa.language.query import Query, event_given, text_given
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, SKIP
+from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern
 
 
@@ -61,19 +62,54 @@ class SqlQuery(Pattern):
         )
 
 
-def over_frame(pattern: Any, frame: Any) -> Any:
-    """Return a pattern; one in SQL, or the text of one, over the columns of a frame, or of files."""
+@old_names("order")
+def sql(
+    text: str,
+    *,
+    event: Any = None,
+    dialect: str | None = None,
+    tick: str | None = None,
+    order_by: str | None = None,
+    ties: str | None = None,
+) -> Any:
+    """Make a query of SQL's MATCH_RECOGNIZE.
+
+    Parameters
+    ----------
+    text : str
+        ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, the others order events of one instant. With
+        another order of rows than by time, ascending, only `find` takes the query.
+    event : NamedTuple class, table or pyarrow.Schema, optional
+        As of `query`; of a table the first column of ORDER BY is the time. Left out: `find` takes the columns of its frame.
+    dialect : str, optional
+        The dialect that the text is in: "trino", "oracle", "snowflake", "flink", "duckdb" .. None: what they have in common.
+    tick : str, optional
+        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN. None: the unit of the table's timestamps.
+    order_by : str, optional
+        The field that orders events of one instant, where ORDER BY does not say it; or a list, as of `Operator`.
+    ties : "value", optional
+        Rows that ORDER BY does not tell apart stand in the order of all their values, field by field, ascending, None last.
+        Left out: they are refused.
+
+    Raises
+    ------
+    AfaError
+        The text is no such statement, or says what no automaton does; with line and column, and a way out.
+    """
+    from afa.language.sql_reader import read, time_in  # which loads sqlglot
+
+    if ties not in (None, "value"):
+        raise AfaError(f'expected "value" or None but got ties={ties!r}')
+    time = time_in(text_given(text), dialect)  # refuses what is no statement
+    if event is None:
+        return SqlQuery(text, dialect, tick, order_by, ties)
+    cls, unit = event_given(event, time=time)
+    tick = tick or unit
+    return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+
+
+def over_columns(pattern: Any, columns: Callable[[], Any]) -> Any:
+    """Return a pattern; one in SQL without events, or the text of one, over the columns of a table or an Arrow schema."""
     if isinstance(pattern, str):
         pattern = SqlQuery(pattern)
-    return pattern.over(lambda: _schema_of(frame)) if isinstance(pattern, SqlQuery) else pattern
-
-
-def _schema_of(frame: Any) -> Any:
-    """Return the columns of files as an Arrow schema; a frame as it is."""
-    from afa.io.frame import is_stored
-
-    if not is_stored(frame):
-        return frame
-    import pyarrow.dataset as ds
-
-    return (frame if isinstance(frame, ds.Dataset) else ds.dataset(frame)).schema
+    return pattern.over(columns) if isinstance(pattern, SqlQuery) else pattern

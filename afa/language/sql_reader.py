@@ -104,7 +104,8 @@ def _time_in(statement: Statement) -> str | None:
     steps = _layers(statement).steps
     views = list(itertools.takewhile(lambda step: not isinstance(step, RowPatternMatch), steps))
     order = steps[len(views)].order
-    node: Any = order[0].this if order and not order[0].args.get("desc") else None
+    first: dict[str, Any] = order[0].args if order else {"desc": True}
+    node: Any = None if first.get("desc") or first.get("nulls_first") is not None else first["this"]
     for view in reversed(views):
         named = {each.alias_or_name.lower(): each.unalias() for each in view.expressions}
         node = None if node is None else named.get(node.name.lower(), node)
@@ -162,6 +163,7 @@ class _SqlText:
         self._shows_no_row = False
         self._typed = dict(self._kinds)
         self._neighbours: dict[str, tuple[str, int]] = {}
+        self._times: set[str] = set()
         self._anchors = Anchors(lambda offset: IsNone(FieldRead("e", self._neighbour("", offset))))
 
     def tree(self) -> Tree:
@@ -393,13 +395,14 @@ class _SqlText:
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        times = frozenset([self._time] if self._time else [])
-        return SqlExpressionReader(Scope(*of, self._required, times, self._neighbour, self._dialect), row)
+        self._times |= {self._time} if self._time else set()
+        return SqlExpressionReader(Scope(*of, self._required, self._times, self._neighbour, self._dialect), row)
 
     def _neighbour(self, field: str, offset: int) -> str:
         """Return the name of the field of a neighbour, of which the stage in front is asked."""
         name = neighbour_name(field, offset, self._kinds)
         self._neighbours[name], self._typed[name] = (field, offset), self._kinds[field] if field else int
+        self._times |= {name} if field and field == self._time else set()
         return name
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:

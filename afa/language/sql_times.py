@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from datetime import datetime, timezone
 from typing import Any
 
@@ -30,8 +31,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 class SqlTimes(SqlFunctions):
     """Reads literals, parts and differences of times, and CAST."""
 
-    times: frozenset[str] = frozenset()
+    times: Set[str] = frozenset()
     """The fields that are instants."""
+
+    def _alike(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        """Return values that can be compared: beside an interval the time between two is one, also where it is a number of days."""
+        sides = [self._in_ticks(each) if isinstance(other, Ticks) else each for each, other in ((left, right), (right, left))]
+        return super()._alike(node, *sides)
+
+    def _in_ticks(self, expr: Expr) -> Expr:
+        match expr:
+            case Binary("/", Binary("-", later, earlier) as between, Const()) if self._is_time(later) and self._is_time(earlier):
+                return between
+        return expr
 
     # -- literals --------------------------------------------------------------------------------------------------------------
 

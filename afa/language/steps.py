@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone
-from afa.language.items import Item, ItemReader, replaced
+from afa.language.items import Item, ItemReader, items_of, replaced
 from afa.language.later import HIGHEST
 from afa.language.match_states import WAITS, MatchState, Predicates
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED
 from afa.language.positions import Successor
 from afa.language.presence import implied
+from afa.language.terms import OF_ROW
 from afa.language.three_values import both, either, no, present, true, value
 
 Counts = dict[str, int]
@@ -112,7 +113,12 @@ class StateGraph:
         return self.reader.after(item, self.names[step.to], item.component in step.src.seen)
 
     def value_after(self, step: StateStep, expr: Expr) -> Expr:
-        """Return an expression over items as they are when the event of a step is taken."""
+        """Return an expression over items as they are when the event of a step is taken.
+
+        A row that no match holds has no values but those of its columns.
+        """
+        if self.names[step.to] == UNMATCHED and not any(item.component == OF_ROW for item in items_of(expr)):
+            return Const(None)
         return replaced(expr, lambda item: self.after(step, item), last=self.names[step.to])
 
     def fence(self, step: StateStep) -> Expr:

@@ -11,7 +11,7 @@ from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import columns_of
 from afa.frames.through import matches_of
 from afa.io.frame import Frame, is_stored
-from afa.language.sql_query import over_frame
+from afa.language.sql_query import over_columns
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, takes_options
 
@@ -101,12 +101,13 @@ def find(
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
     said, threads = taken_options(options, "find", TAKES, threads)
-    pattern = over_frame(pattern, frame)
     if is_stored(frame):
         from afa.replay.replaying import replayed
+        from afa.replay.stored import schema_of
 
+        pattern = over_columns(pattern, lambda: schema_of(frame))
         return replayed(pattern, frame, said, (time, until, diff, end)).matches
-    opened = Frame(frame)
+    opened, pattern = Frame(frame), over_columns(pattern, lambda: frame)
     if (ranked := getattr(pattern, "ranked", None)) is not None:
         return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)

@@ -331,6 +331,11 @@ class _Columns:
         return pa.concat_tables(tables or [self.schema.empty_table()]).column(name)
 
 
+def schema_of(source: Any) -> pa.Schema:
+    """Return the columns of files."""
+    return _dataset(source)[1].schema
+
+
 def _dataset(source: Any) -> tuple[str, ds.Dataset]:
     if isinstance(source, ds.Dataset):
         if getattr(source, "_scan_options", None):

@@ -166,7 +166,7 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
             found = next((picks for picks in ways if query.anchored(picks)), None)
             picks = found or ()
             if not picks and (query.no_row == "WITH UNMATCHED ROWS" or (found == () and query.no_row != "OMIT EMPTY MATCHES")):
-                shown, row = tuple(value(()) for _, value in query.measures), own[start]
+                shown, row = tuple(value(()) if found is not None else None for _, value in query.measures), own[start]
                 re = end([row]) if query.window is None else (row.at or 0) + query.window
                 out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += 1
             for i in range(len(picks)) if query.all_rows else [len(picks) - 1] if picks else []:

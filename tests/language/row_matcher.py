@@ -127,7 +127,7 @@ class Scan:
             case Hidden(part):
                 yield from self.ways(part, at, picks, True)
             case Anchor(end):
-                if at == (len(self.rows) if end else 0):
+                if self.is_last(at) if end else at == 0:
                     yield at, picks
 
     def may_take(self, at: int, picks: Picks) -> bool:
@@ -143,7 +143,12 @@ class Scan:
         return condition is None or condition(self.seen(picks, len(picks), None)) is True
 
     def seen(self, picks: Picks, here: int, number: int | None) -> Seen:
-        return Seen(self.rows, picks, here, number, self.query.subsets)
+        return Seen(self.rows, picks, here, number, self.query.subsets, self.query.window)
+
+    def is_last(self, at: int) -> bool:
+        """Whether no row comes behind that before ``at``, within the window."""
+        window = self.query.window
+        return at == len(self.rows) or (window is not None and at > 0 and self.rows[at].le - self.rows[at - 1].le >= window)
 
     def matches(self) -> Iterator[tuple[int, Picks]]:
         """Where each match begins, and what it takes."""

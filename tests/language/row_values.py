@@ -36,6 +36,7 @@ class Seen:
     here: int
     number: int | None
     subsets: Mapping[str, tuple[str, ...]]
+    window: int | None = None  # WITHIN: so far behind a row NEXT sees others
 
     def taken(self, name: str, final: bool) -> list[Pick]:
         """The rows of a variable, or of a subset; all for ""."""
@@ -55,7 +56,10 @@ def reach(of: OfRow, name: str = "", *, first: bool = False, k: int = 0, final: 
         picks = seen.taken(name, final)
         if len(picks) <= k:
             return None
-        at = picks[k if first else -1 - k].at + step
+        own = picks[k if first else -1 - k].at
+        at = own + step
+        if step > 0 and seen.window is not None and at < len(seen.rows) and seen.rows[at].le - seen.rows[own].le >= seen.window:
+            return None
         took = {pick.at: pick.name for pick in (seen.picks if final else seen.picks[: seen.here])}
         return of(seen.rows[at].of, took.get(at)) if 0 <= at < len(seen.rows) else None
 

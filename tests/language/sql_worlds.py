@@ -301,7 +301,7 @@ def run(query: Sql, choose: Choices, operator: Any, beside: Beside | None = None
     """
     long = choose.chance(15)
     most, instants, kinds, keys = (60, 40, "xyzn", 2) if long else (8, 10, "xyz", 1)
-    own = beside is not None and query.window is None and choose.chance(50)
+    own = beside is not None and query.window is None and choose.chance(85)
     force, ends, held, came = list[Row](), dict[Any, int](), Counter[Any](), 0
     history: list[Any] = []
     promised, final = 0, -FOREVER

@@ -64,6 +64,9 @@ TERMS = {
     "SUM(b.x) FILTER (WHERE b.y > 3)": (5, 13),
     "SUM(b.x) FILTER (WHERE b.z IS NULL)": (4, 7),
     "SUM(b.x) FILTER (WHERE b.z > 99)": (None, None),
+    "SUM(b.x) FILTER (WHERE b.z = 4)": (5, None),
+    "COUNT(b.x) FILTER (WHERE b.z = 1)": (0, 1),
+    "COUNT(b.x) FILTER (WHERE NOT b.z = 1)": (1, 0),
     "COUNT(*) FILTER (WHERE y > 3)": (1, 3),
     "COUNT(b.*) FILTER (WHERE b.x > 4)": (1, 2),
     "COUNT_IF(x > 3)": (2, 2),
@@ -173,7 +176,7 @@ def test_rows_that_no_match_holds(engine: str) -> None:
         "COUNT(*) AS c, CLASSIFIER() AS w", "PATTERN (a b) DEFINE b AS x > PREV(x) + 2", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"
     )
     assert [row[1:4] for row in told(query, engine)] == [
-        (0, None, 3), (1, "a", 1), (2, "b", 4), (0, None, 5), (1, "a", 2), (2, "b", 6), (0, None, 7),
+        (None, None, 3), (1, "a", 1), (2, "b", 4), (None, None, 5), (1, "a", 2), (2, "b", 6), (None, None, 7),
     ]  # fmt: skip
 
 

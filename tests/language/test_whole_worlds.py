@@ -16,7 +16,7 @@ def test_statements(engine: str) -> None:
     seen = WORLDS.run("sample", range(40), engine, more_than={"shown": 500, "retractions": 150, "snapshots": 20}, family=1)
     assert seen["compared"] > 20 * seen["not compared"]
     assert seen["declined"] < 4, seen
-    assert seen["refused statements"] < 40, seen
+    assert seen["refused statements"] < 90, seen  # most of them: SKIP TO a variable that may begin the match
 
 
 def test_what_the_library_has_shows() -> None:
@@ -32,7 +32,7 @@ def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) ->
         return type(found)({each: n for each, n in found.items() if each[2] % 3})
 
     monkeypatch.setattr(whole_worlds.Statement, "answer", lambda self, *rest: forgetful(self.clauses, *rest))
-    numbered = (WORLDS.generate("planted", i) for i in range(12))
+    numbered = (WORLDS.generate("planted", i, family=1) for i in range(12))
     found = [here for here in numbered if WORLDS.failure(here, "interpreted")]
     assert found
     small = WORLDS.shrunk(found[0], "interpreted", tries=300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -27,12 +28,12 @@ def test_the_longest(engine: str) -> None:
 
 
 def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = worlds.matches
+    right = worlds.counted
 
-    def forgetful(*arguments: Any) -> set[Any]:
-        return {match for match in right(*arguments) if match[1] % 3}
+    def forgetful(*arguments: Any) -> Any:
+        return Counter({match: n for match, n in right(*arguments).items() if match[1] % 3})
 
-    monkeypatch.setattr(worlds, "matches", forgetful)
+    monkeypatch.setattr(worlds, "counted", forgetful)
     numbered = (WORLDS.generate("planted", i, kind="plain") for i in range(12))
     found = [here for here in numbered if WORLDS.failure(here, "interpreted")]
     assert found

@@ -73,7 +73,6 @@ PROBES = {
     "backticks": probe("`A`.`v` AS `m0`"),
     "INTERVAL": probe(within="INTERVAL '5' SECOND"),
     "DESC": probe(order="at, seq DESC"),
-    "expression key": probe().replace("BY key", "BY UPPER(key)"),
     "qualified": probe().replace("BY key", "BY t.key"),
     "WHERE": probe(tail="WHERE m0 > 1"),
     "SELECT expressions": probe(select="m0 + 1 AS x"),
@@ -365,6 +364,10 @@ class Maker:
         if choose.chance(8):
             one, word = self.navigation(), choose.one(("IS NULL", "IS NOT NULL"))
             return Said(f"{one.text} {word}", lambda seen: (one.value(seen) is None) == (word == "IS NULL"))
+        if self.on("IN", chance=8):
+            one, other = Said("[v]", reach(column("v"))), self.navigation()
+            value = either(known(OPS["="], one.value, other.value), known(OPS["="], one.value, lambda seen: 1))
+            return Said(f"[v] IN ({other.text}, 1)", value)
         op = choose.one(("<", "<=", ">", ">=", "=", "<>"))
         one = Said("[v]", reach(column("v"))) if choose.chance(60) else self.number()
         constant = choose.number(0, 3)
@@ -467,7 +470,7 @@ def draft(choose: Choices, has: frozenset[str]) -> Statement | None:
     window = None if choose.chance(25) else choose.number(2, 16)
     dialect = choose.one(DIALECTS)
     within = f"WITHIN INTERVAL '{window}' SECOND" if "INTERVAL" in has and dialect == "flink" else f"WITHIN {window}"
-    keyed, down = choose.chance(60), make.on("DESC", chance=20)
+    keyed, down, table = choose.chance(60), make.on("DESC", chance=20), "t." if make.on("qualified", chance=20) else ""
     clauses = Clauses(
         node,
         {name: each.value for name, each in define.items()},
@@ -481,7 +484,8 @@ def draft(choose: Choices, has: frozenset[str]) -> Statement | None:
     )
     sets = ", ".join(f"[{name}] = ({', '.join(f'[{each}]' for each in of)})" for name, of in make.subsets.items())
     texts = {
-        "key": "PARTITION BY [key]" if keyed else "", "order": f"[at], [seq]{' DESC' if down else choose.one(('', ' ASC'))}",
+        "key": f"PARTITION BY {table}[key]" if keyed else "",
+        "order": f"[at], [seq]{' DESC' if down else choose.one(('', ' ASC'))}",
         "rows": choose.one(ROWS[rows]), "skip": skip_text, "pattern": text, "within": "" if window is None else within,
         "subset": f"SUBSET {sets}" if sets else "", "head": "", "select": "*", "of": "t", "tail": "",
     }  # fmt: skip
@@ -514,7 +518,7 @@ def around(make: Maker, of: Statement) -> Statement:
         if make.on("projection", chance=40):
             inner = f"SELECT [key], [kind], [v] + 1 AS [v], [f], [n], [seq], [at] FROM t WHERE [v] < {bound}"
             of = replace(of, made=lambda row: row._replace(v=None if row.v is None else row.v + 1))
-        of = replace(of, keeps=known(OPS["<"], column("v"), lambda row, took: bound))
+        of, texts["key"] = replace(of, keeps=known(OPS["<"], column("v"), lambda row, took: bound)), texts["key"].replace("t.", "")
         if make.on("CTE", chance=50):
             texts.update(head=f"WITH u AS ({inner}) ", of="u")
         elif "inline view" in make.has:
