@@ -56,23 +56,27 @@ class Shape(NamedTuple):
     ends: Callable[[Stream], Ints]
     """Of each row, by key and LE, where the match ends that begins there; -1: it begins none."""
 
-    def query(self, *, within: int | None = None, keyed: bool = False, all_rows: bool = False) -> afa.Query:
-        """The query in SQL."""
+    def query(
+        self, *, within: int | None = None, keyed: bool = False, all_rows: bool = False, numbers: bool = False, least: int = 0
+    ) -> afa.Query:
+        """The query in SQL; ``numbers``: it shows MATCH_NUMBER; ``least``: WHERE asks for as many rows."""
         clauses = (
             "PARTITION BY key" if keyed else "",
-            "ORDER BY at MEASURES FIRST(at) AS first, COUNT(*) AS n",
+            "ORDER BY at MEASURES FIRST(at) AS first, COUNT(*) AS n" + ", MATCH_NUMBER() AS number" * numbers,
             "ALL ROWS PER MATCH" if all_rows else "ONE ROW PER MATCH",
             f"AFTER MATCH SKIP PAST LAST ROW PATTERN ({self.pattern})",
             f"WITHIN {within}" if within else "",
             f"DEFINE {self.define}",
         )
-        return afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(clauses)})", event=Event)
+        where = f"WHERE n >= {least}" if least else ""
+        return afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(clauses)}) {where}", event=Event)
 
-    def found(self, stream: Stream, *, within: int | None = None, all_rows: bool = False) -> tuple[int, str]:
+    def found(self, stream: Stream, *, within: int | None = None, all_rows: bool = False, least: int = 0) -> tuple[int, str]:
         """How many matches (or rows of them) there are, and a digest of them, by a plain scan."""
         rows = by_key(stream)
         begin, end = scanned(self.ends(rows) if within is None else self._within(rows, within))
         n = end - begin + 1
+        begin, end, n = (column[n >= least] for column in (begin, end, n))
         if all_rows:
             begin, of = np.repeat(begin, n), np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
             n, end = of + 1, begin + of
@@ -210,7 +214,7 @@ class Case(NamedTuple):
 def case(o: Options, shape: Shape, stream: Stream, *, promises: bool = True, **query: Any) -> Case:
     """A shape over a stream in batches; ``query``: of `Shape.query`."""
     of = shape.query(**query)
-    known = {name: value for name, value in query.items() if name != "keyed"}
+    known = {name: value for name, value in query.items() if name not in ("keyed", "numbers")}
     return timed(o, of, stream, shape.found(stream, **known), promises)
 
 
@@ -236,7 +240,7 @@ def beside(o: Options, question: str, cases: Mapping[str, Case]) -> Iterator[Row
 
 
 def measure(o: Options) -> list[Row]:
-    return [*_text(o), *_keys(o), *_lengths(o), *_overlapping(o), *_late(o), *_all_rows(o), *_single(o), *_pushed(o)]
+    return [*_text(o), *_keys(o), *_lengths(o), *_overlapping(o), *_late(o), *_all_rows(o), *_behind(o), *_single(o), *_pushed(o)]
 
 
 def _text(o: Options) -> Iterator[Row]:
@@ -317,6 +321,18 @@ def _late(o: Options) -> Iterator[Row]:
 def _all_rows(o: Options) -> Iterator[Row]:
     stream = walk(o.size(1_000_000))
     yield from beside(o, "ALL ROWS", {"V, ONE ROW": case(o, V, stream), "V, ALL ROWS": case(o, V, stream, all_rows=True)})
+
+
+def _behind(o: Options) -> Iterator[Row]:
+    """What is made of matches behind the operator, in order: their numbers, and WHERE."""
+    for name, keys, within in (("V", 1, None), (f"V WITHIN {WITHIN}", 1, WITHIN), ("V, 1,000 keys", 1000, None)):
+        stream, keyed = walk(o.size(1_000_000), keys), keys > 1
+        cases = {
+            name: case(o, V, stream, within=within, keyed=keyed),
+            f"{name}, MATCH_NUMBER": case(o, V, stream, within=within, keyed=keyed, numbers=True),
+            f"{name}, WHERE n >= 5": case(o, V, stream, within=within, keyed=keyed, least=5),
+        }
+        yield from beside(o, "behind the operator", cases)
 
 
 def _single(o: Options) -> Iterator[Row]:

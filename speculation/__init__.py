@@ -11,6 +11,7 @@ stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
 choose        Choose: which of overlapping matches are shown; chain: the chosen ones of one key
+match_numbers MatchNumbers: the ranks of the matches of a query in SQL, which of them WHERE and DISTINCT let through
 last_before   LastBefore: how long ago something was, as a field of the event
 last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator

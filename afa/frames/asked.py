@@ -45,7 +45,7 @@ class OperatorPlan(NamedTuple):
     members: Members | None  # what comes with each match of the events behind it
     automaton: Automaton  # the automaton that serves, bound to the tick
     window: int | None  # how many ticks an event lives
-    alone: bool  # whether no stage in front of the operator looks at events before those of a match
+    alone: bool  # whether no stage at the operator looks at events, or matches, before those of a match
     # how long matches last at most, and the columns that say when one begins, where slices of time may be taken side by side
     spanned: Any = None
 
@@ -129,7 +129,7 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
         members=core.members,
         automaton=core.automaton,
         window=core.window,
-        alone=front is None,
+        alone=front is None and not any(getattr(stage, "looks_back", False) for stage in first._stages_around()),
         spanned=getattr(front, "spanned", None),
     )
 

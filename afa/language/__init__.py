@@ -25,9 +25,11 @@ previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
 looking_back     negation at the start, and neighbours: what a match asks the stage LastBefore; neighbours: words of the builder
 scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH
+answer_rows      MATCH_NUMBER, WHERE and DISTINCT of SQL: what a match shows, and what the stage behind it makes of that
 row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
-                 sql_statement: its clauses; sql_layers: the SELECTs around; sql_views: those in front; sql_order: ORDER BY;
+                 sql_statement: its clauses; sql_layers: the SELECTs around; sql_views: those in front, sql_select: behind;
+                 sql_order: ORDER BY;
                  sql_query: without its events; sql_text: its tokens, where a node stands; sql_nodes: what of it is read;
                  sql_kinds, sql_values: types of values; sql_functions, sql_times: functions, dates, CAST
 """

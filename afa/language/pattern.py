@@ -121,6 +121,9 @@ class Tree:
     where: Expr | None = None
     # The list by which `find` ranks rows, in place of LE and ``order`` (`afa.model.event_order`); None: LE is their time.
     rank: str | None = None
+    ranked_by: str | None = None  # the list by which they are ranked, where LE is that rank
+    asked: Expr | None = None  # SQL's WHERE over what a match, or a row of it, shows: it is shown where this is true
+    distinct: bool = False  # SQL's SELECT DISTINCT: what matches show that agree in values, lifetime and key is one
     # What does not count where trees are compared:
     tick: str | None = field(default=None, compare=False)  # what one tick is, where a notation was told
     bare: bool = field(default=True, compare=False)  # whether the window was written as a bare number of ticks, without a unit

@@ -11,6 +11,7 @@ from afa.errors import AfaError, QueryError, SnapshotError
 from afa.expression.nodes import FieldRead
 from afa.expression.text import text_of_expr
 from afa.html_tables import pairs, titled
+from afa.language.answer_rows import AnswerPlan, answer_plan
 from afa.language.changes import QueryChanges, changes, digests, held_for, renamed
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
@@ -41,6 +42,7 @@ from speculation.before_after import Before
 from speculation.cleanse import Cleanse
 from speculation.layers import Layer, build, parts_of, restore
 from speculation.look_back import LookBack
+from speculation.match_numbers import NumberedMatches
 from speculation.row_filter import FilteredInput, RowFilter
 
 if TYPE_CHECKING:
@@ -73,9 +75,10 @@ class Query(Pattern):
         The tree names what is not there, or asks for what no automaton does.
     """
 
-    __slots__ = ("_lowered", "_running", "tree")
+    __slots__ = ("_answer", "_lowered", "_running", "tree")
 
     tree: Tree
+    _answer: AnswerPlan | None
     _lowered: Lowered
     _running: Running
 
@@ -88,6 +91,9 @@ class Query(Pattern):
         object.__setattr__(self, "tree", tree)
         if tree.rows is not None and tree.skip is None:
             raise AfaError("expected a query that chooses (AFTER MATCH SKIP) where each row of a match is shown but got skip=None")
+        answer = answer_plan(tree)
+        object.__setattr__(self, "_answer", answer)
+        tree = tree if answer is None else answer.tree
         object.__setattr__(self, "_lowered", Lowered(tree, running) if tree.skip is None else scanned(tree, running))
         object.__setattr__(self, "_running", running)
 
@@ -130,7 +136,7 @@ class Query(Pattern):
         if tree.rank is None:
             return None
         fields = tuple((f.name, f.type, f.optional) for f in Schema.of(tree.event, "event").fields)
-        return Query(replace(tree, event=made(tree.event.__name__, fields), rank=None))
+        return Query(replace(tree, event=made(tree.event.__name__, fields), rank=None, ranked_by=tree.rank))
 
     def check_time(self) -> None:
         """Refuse a query whose ORDER BY is no order of a stream."""
@@ -158,6 +164,11 @@ class Query(Pattern):
         return self._lowered.back
 
     @property
+    def answers_behind(self) -> bool:
+        """Whether a stage behind the operator makes what leaves of matches: their numbers, or WHERE."""
+        return self._answer is not None
+
+    @property
     def held(self) -> dict[str, str]:
         """For each state of the automaton a digest of what a match holds there; where two queries hold the same, matches go on."""
         return digests(self._lowered)
@@ -165,7 +176,8 @@ class Query(Pattern):
     @property
     def shown(self) -> Schema:
         """What a match shows, or each row of it: the names and types of RETURN."""
-        return self.automaton.match_schema
+        matches = self.automaton.match_schema
+        return matches if self._answer is None else self._answer.shown(matches)
 
     @takes_options()
     def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | Around:
@@ -226,6 +238,9 @@ class Query(Pattern):
         tree, where = self.tree, self._where
         if where is not None:
             found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
+        answer = self._answer
+        if answer is not None:
+            found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(self.automaton.match_schema)))
         if speculation is not None:
             found.append(Layer("Cleanse", Before, lambda _: Cleanse(speculation)))
         return found
@@ -292,7 +307,8 @@ class Query(Pattern):
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
-        return explained(self._served(None, {}))
+        found, answer = explained(self._served(None, {})), self._answer
+        return found if answer is None else found._replace(warnings=(*found.warnings, *answer.costs))
 
     def draw(self, form: str = "svg", *, labels: str = "code") -> str:
         """Draw the automaton that the query stands for; see `Automaton.draw`."""
@@ -327,7 +343,7 @@ class Query(Pattern):
                 f"expected a query of the same events, for an operator that runs, but got WHERE {self._where} and {other._where}: "
                 f"make a new operator of it, and feed it what the window still holds"
             )
-        mine, its = (each.automaton.choice and each.automaton.choice.said for each in (self, other))
+        mine, its = (each._shown_as() for each in (self, other))
         if mine != its:
             raise AfaError(
                 f"expected a query that chooses and shows alike, for an operator that runs, but got another one "
@@ -353,6 +369,11 @@ class Query(Pattern):
             then = _query(other.tree, Running(clash | then._running.names, then._running.fields))
             led = then._served(postpone, {})
         return changes(now.lowered, led.lowered)._replace(query=then)
+
+    def _shown_as(self) -> dict[str, Any] | None:
+        """Returns what a running operator can't change of what a query that chooses shows; None: it does not choose."""
+        choice, answer = self.automaton.choice, self._answer
+        return choice and choice.said | {"SELECT or WHERE": answer and answer.said}
 
     def __eq__(self, other: object) -> bool:
         return (self.tree, self._running) == (other.tree, other._running) if isinstance(other, Query) else NotImplemented

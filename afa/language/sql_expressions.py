@@ -31,7 +31,7 @@ from afa.language.sql_kinds import NULL
 from afa.language.sql_nodes import FUNCTIONS, ROWS
 from afa.language.sql_text import SqlText
 from afa.language.sql_times import SqlTimes
-from afa.language.terms import NAMED, Aggregate, Classifier, Final, Ref
+from afa.language.terms import NAMED, Aggregate, Classifier, Final, MatchNumber, Ref
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 BESIDE = {"PREV": -1, "NEXT": 1, "LAG": -1, "LEAD": 1}
@@ -233,8 +233,10 @@ class SqlExpressionReader(SqlTimes):
             return self._finally(node, node.expressions[0])
         if name == "CLASSIFIER" and len(node.expressions) <= 1:
             return self._classifier(node)
+        if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None:
+            return MatchNumber()
         why = {
-            "MATCH_NUMBER": "a late row would number all later matches anew; number them where you read them",
+            "MATCH_NUMBER": "a match has its number once it is chosen; MEASURES may ask for MATCH_NUMBER()",
         }.get(name, FUNCTIONS)
         raise self._refused(node, f"expected an expression over rows but got {self._said(node)}; {why}")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary
-from afa.language.terms import Aggregate, Classifier, Final, Ref
+from afa.language.terms import Aggregate, Classifier, Final, MatchNumber, Ref
 
 Kind = type | None
 """int, float, bool or str; of NULL the type of None; None: any."""
@@ -33,6 +33,8 @@ def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
             )  # of all others the field's
         case Classifier():
             return str
+        case MatchNumber():
+            return int
         case Compare() | In() | IsNone() | Not() | And() | Or() | Text():
             return bool
         case If(_, then, other):

@@ -23,9 +23,9 @@ TWO = "this:value expression:value"
 READ = {
     "view": {"Select": "expressions:projected where:filter"},
     "projected": {"Star": "", "Column": "this:starred table:name", "Alias": "this:value alias:name"},
-    "statement": {"Select": "expressions:list from_:from order:output"},
-    "list": {"Star": "", "Column": "this:starred table:name", "Alias": "this:listed alias:name"},
-    "listed": {"Column": "this:name table:name"},
+    "statement": {"Select": "expressions:list from_:from where:filter distinct:distinct order:output"},
+    "list": {"Star": "", "Column": "this:starred table:name", "Alias": "this:value alias:name"},
+    "distinct": {"Distinct": ""},
     "starred": {"Identifier": "this quoted", "Star": ""},
     "name": {"Identifier": "this quoted"},
     "from": {"From": "this:from", "Table": "this:name alias:alias"},
@@ -97,7 +97,7 @@ WANTED = {
     "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "column": "a column",
     **dict.fromkeys(("from", "relation"), "the name of a table in FROM"),
     "projected": "* or value AS name in an inline view",
-    "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
+    "list": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
     "sorted": "columns in ORDER BY", "starred": "a column", "offset": "an offset from 0 to 64",
     "filter": "(WHERE condition) in FILTER",
     "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
@@ -115,7 +115,8 @@ SUMMED = "add a field to the event for it"
 HINTS = {
     "Select": BEFORE, "Star": "name the columns of MEASURES", "relation": BEFORE, "Table": BEFORE, "value": FUNCTIONS,
     "from": "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers",
-    "column": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "COALESCE says what stands for a row that is not there",
+    "list": "give an expression a name, AS name", "column": SUMMED, "Distinct": "DISTINCT needs all of them kept",
+    "Lag": "COALESCE says what stands for a row that is not there",
     "Lead": "COALESCE says what stands for a row that is not there",
     "TableAlias": "its columns have the names of the event's fields, or of MEASURES",
 }  # fmt: skip

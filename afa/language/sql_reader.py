@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from afa.errors import QueryError, did_you_mean
-from afa.expression.nodes import Expr, FieldRead, IsNone, Ticks, conjuncts_of
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
 from afa.expression.text import text_of_expr
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, neighbour_name, rebuilt
@@ -33,10 +33,11 @@ from afa.language.sql_kinds import kind_of
 from afa.language.sql_layers import Layers, layers_of, merged
 from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
+from afa.language.sql_select import AnswerReader
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
 from afa.language.sql_text import DIALECTS
 from afa.language.sql_views import InputView
-from afa.language.terms import OF_ROW, Ref
+from afa.language.terms import OF_ROW, Aggregate, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
@@ -57,6 +58,8 @@ SORTED = (
     "comes out"
 )
 ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES", "ALL ROWS PER MATCH OMIT EMPTY MATCHES")
+SOME_ROW = Compare(">", Aggregate("", "count"), Const(0))
+"""That a match is not empty."""
 
 
 def read(
@@ -161,6 +164,7 @@ class _SqlText:
         self._view = InputView({name: FieldRead("e", name) for name in self._kinds})
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = False
+        self._asked: Expr | None = None
         self._typed = dict(self._kinds)
         self._neighbours: dict[str, tuple[str, int]] = {}
         self._times: set[str] = set()
@@ -203,6 +207,8 @@ class _SqlText:
             ordered=self._le,
             rank=ordered.rank,
             notes=notes,
+            asked=self._asked,
+            distinct=bool(select.args.get("distinct")),
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
             where=self._view.condition,
         )
@@ -213,6 +219,8 @@ class _SqlText:
         if rows not in ROWS_SHOWN:
             raise RefusedError(f"expected {', '.join(ROWS_SHOWN)} but got {rows}", clause.place if clause else 0)
         self._no_row = ROWS_SHOWN[rows]
+        if not self._no_row and "match_number" in self._text.text.lower():
+            self._no_row, self._asked = (EMPTY_MATCH,), SOME_ROW  # what is omitted has a number
         return rows.startswith("ALL")
 
     # -- the frame -------------------------------------------------------------------------------------------------------------
@@ -474,21 +482,30 @@ class _SqlText:
         found = {**first, **measures, **rest}
         shown: list[tuple[str, Expr]] = []
         lower = {name.lower(): name for name in found}
+        reader = self._answer_reader(found, key, every)
         for each in select.expressions:
             column = each.this if type(each).__name__ == "Alias" else each
             self._of_input(column, " in SELECT")
-            if column.is_star:
+            if each.is_star:
                 shown += found.items()
                 continue
-            asked = column.name.lower()
+            asked, name = column.name.lower() if type(column).__name__ == "Column" else None, each.alias_or_name
             if asked in lower:
-                shown.append((each.alias_or_name, found[lower[asked]]))
+                shown.append((name, found[lower[asked]]))
+            elif not name:
+                raise self._refused(each, f"expected a name of what SELECT shows but got {self._said(each)}; give it one, AS name")
+            elif asked is None or (asked in {field.lower() for field in key} and name.lower() != asked):
+                shown.append((name, reader.value(column)))
             elif asked not in {field.lower() for field in key} and not (every and asked == self._le):  # which come with each match
                 raise self._refused(
                     each,
                     f"expected * or names of MEASURES{' and columns' * every} in SELECT but got {self._said(each)}; they are: "
                     f"{', '.join(found) or 'none'}",
                 )
+        where = select.args.get("where")
+        asked = [] if where is None else [reader.condition(where.this)]
+        asked += [self._asked] if self._asked is not None and self._shows_no_row else []
+        self._asked = conjunction(asked) if asked else None
         taken = {"le", "re", "diff", *(name.lower() for name in key)}
         names = [name.lower() for name, _ in shown]
         for name, _ in shown:
@@ -500,6 +517,13 @@ class _SqlText:
                     f"expected a name beside those of each match in SELECT but got {name!r}; they are: {', '.join(sorted(taken))}",
                 )
         return tuple(shown)
+
+    def _answer_reader(self, found: dict[str, Expr], key: tuple[str, ...], every: bool) -> AnswerReader:
+        """Return the reader of expressions over the columns of the answer."""
+        at_hand = OF_ROW if self._shows_no_row else ""
+        columns: dict[str, Expr] = {name.lower(): Ref(at_hand, "last", name) for name in key}
+        columns |= {name.lower(): value for name, value in found.items()}
+        return AnswerReader(self._scope(None, every)._scope, columns, self._of_input)
 
     def _noted(self, order: Any, known: set[str]) -> tuple[str, ...]:
         """Returns the note on an order of the answer, which is a set."""

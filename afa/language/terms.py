@@ -74,3 +74,8 @@ class Final(Expr):
     """A value as it is at the end of the match, where others are as of the row at hand. In what rows of a match show only."""
 
     x: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MatchNumber(Expr):
+    """The rank of the match, from 1, among those of its key that are shown. In RETURN and `Tree.asked` of a query that chooses."""

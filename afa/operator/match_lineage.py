@@ -41,7 +41,10 @@ def lineage_in(core: Any, match: Any, chosen: Chosen | None = None, collapsed: b
     if collapsed:
         found = collapsed_of(held, match, None if chosen is None else meant)
     else:
-        found = lineage_of(held, match, None if chosen is None else meant(match))
+        only = None if chosen is None else meant(match)
+        own = match if not only else match._replace(payload=held.shown.cls(*only[0][: len(match.payload)]))  # without its number
+        found = lineage_of(held, own, only)
+        found.match = match
     if core.automaton.having is None:
         return found
     found = found.satisfying(condition_of(core.automaton.having))

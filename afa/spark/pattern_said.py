@@ -91,6 +91,11 @@ def _of_query(query: Any, options: Options) -> PatternOptions:
             f"expected a query with a key ([attribute] in text, .by(..), PARTITION BY), by which a stream is cut on Spark, but got "
             f"none{ONE_KEY}, here as a field of the event"
         )
+    if query.answers_behind:
+        raise AfaError(
+            "expected a query without MATCH_NUMBER, and without WHERE over what matches show, on Spark, where no stage stands "
+            "behind an operator, but got one: number and filter what comes out, or run it with .operator()"
+        )
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)

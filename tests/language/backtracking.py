@@ -57,8 +57,8 @@ Pick = tuple[str, Any, bool]
 Picks = tuple[Pick, ...]
 Node = tuple[Any, ...]
 """("var", name), ("seq", nodes), ("alt", nodes), ("permute", nodes), ("hide", node), ("times", node, low, high, greedy)."""
-Term = tuple[str, Callable[[Picks], Any]]
-"""A value of SQL, and what it is behind the rows that a match has taken."""
+Term = tuple[str, Callable[..., Any]]
+"""A value of SQL, and what it is behind the rows that a match has taken; with MATCH_NUMBER() of these and of that number."""
 
 
 class Sql(NamedTuple):
@@ -73,8 +73,14 @@ class Sql(NamedTuple):
     keyed: bool
     no_row: str = ""  # "OMIT EMPTY MATCHES", "SHOW EMPTY MATCHES", "WITH UNMATCHED ROWS" behind ALL ROWS PER MATCH
     anchors: str = ""  # "^" before the pattern, "$" behind it
+    where: tuple[str, Callable[[tuple[Any, ...]], bool]] | None = None  # over the measures
+    distinct: bool = False
     later: tuple[int, dict[str, tuple[str, Callable[[Picks], bool]]]] | None = None  # from an instant on: other conditions
     order: tuple[str, ...] = ("seq",)  # columns of ORDER BY behind at, as they are written: of `ORDERS`
+
+    def asks(self, shown: tuple[Any, ...]) -> bool:
+        """Whether WHERE wants what a match, or a row of it, shows."""
+        return self.where is None or self.where[1](shown)
 
     def holds(self, name: str, picks: Picks) -> bool:
         """Whether a variable may take the last one of these rows."""
@@ -99,7 +105,11 @@ class Sql(NamedTuple):
             "SUBSET U = (a, b)" if "U.v" in shown else "",
             f"DEFINE {define}" if define else "",
         ]
-        return f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(part for part in parts if part)})"
+        select, where = (
+            "SELECT DISTINCT *" if self.distinct else "SELECT *",
+            "" if self.where is None else f" WHERE {self.where[0]}",
+        )
+        return f"{select} FROM t MATCH_RECOGNIZE ({' '.join(part for part in parts if part)}){where}"
 
 
 ORDERS = (
@@ -159,24 +169,35 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
     for key in {row.p for row in rows} if query.keyed else [None]:
         rows_of_key = (row for row in rows if not query.keyed or row.p == key)
         own = placed(sorted(rows_of_key, key=cmp_to_key(partial(before, order=query.order))), query.window)
-        start = 0
+        start = number = 0
         while start < len(own):
             until = end(own[start:])  # without WITHIN it bounds what is taken
             ways = take(query, query.pattern, (), [row for row in own[start:] if (row.at or 0) < until])
             found = next((picks for picks in ways if query.anchored(picks)), None)
             picks = found or ()
+            number += found is not None
             if not picks and (query.no_row == "WITH UNMATCHED ROWS" or (found == () and query.no_row != "OMIT EMPTY MATCHES")):
-                shown, row = tuple(value(()) if found is not None else None for _, value in query.measures), own[start]
+                shown, row = tuple(valued(term, (), 0, number if found == () else None) for term in query.measures), own[start]
+                shown = shown if found is not None else tuple(None for _ in shown)
                 re = end([row]) if query.window is None else (row.at or 0) + query.window
-                out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += 1
+                out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += query.asks(shown)
             for i in range(len(picks)) if query.all_rows else [len(picks) - 1] if picks else []:
-                shown = tuple(value(picks if term.startswith("FINAL") else picks[: i + 1]) for term, value in query.measures)
+                shown = tuple(valued(term, picks, i, number) for term in query.measures)
                 row = picks[i][1]
                 re = end(row for _, row, _ in picks) if query.window is None else (picks[0][1].at or 0) + query.window
                 if not (query.all_rows and picks[i][2]):
-                    out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += 1
+                    out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += query.asks(shown)
             start += max(1, resumes(query.skip, picks)) if picks else 1
     return out
+
+
+def valued(term: Term, picks: Picks, i: int, number: int | None) -> Any:
+    """A value as of a row of a match; of a row of none there is no number."""
+    text, value = term
+    seen = picks if text.startswith("FINAL") else picks[: i + 1]
+    if "MATCH_NUMBER" not in text:
+        return value(seen)
+    return None if number is None else value(seen, number)
 
 
 def resumes(skip: str, picks: Picks) -> int:

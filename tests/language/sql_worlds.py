@@ -272,6 +272,10 @@ def comparison(choose: Choices, used: list[str], name: str, before: int) -> tupl
 
 def measure(choose: Choices, used: list[str], all_rows: bool) -> Term:
     kind = choose.number(0, 99)
+    if kind < 10:
+        return "MATCH_NUMBER()", lambda picks, number: number
+    if kind < 13:
+        return "MATCH_NUMBER() * 2 - COUNT(*)", lambda picks, number: number * 2 - len(picks)
     if kind < 40:
         return "CLASSIFIER()", lambda picks: picks[-1][0] if picks else None
     if kind < 55:

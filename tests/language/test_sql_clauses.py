@@ -46,8 +46,8 @@ REFUSED = {
     "sample": (sql(of="t TABLESAMPLE (10)"), "but got TABLESAMPLE; that takes a relational engine"),
     "join": (sql(of="t, u"), "but got JOIN; that takes a relational engine"),
     # 2.2: what stands around an inner SELECT
-    "where inside": (f"SELECT * FROM (SELECT * FROM {INNER} WHERE p > 2)", "alone but got WHERE beside it"),
-    "list inside": (f"SELECT p FROM (SELECT p + 1 AS p FROM {INNER})", "names of MEASURES in SELECT but got 'p + 1'"),
+    "where inside": (f"SELECT * FROM (SELECT * FROM {INNER} WHERE nope > 2)", "a column of the answer but got 'nope'"),
+    "list inside": (f"SELECT q + 1 FROM (SELECT p + 1 AS q FROM {INNER})", "a name of what SELECT shows but got"),
     "in a join": (f"SELECT * FROM t JOIN (SELECT * FROM {INNER}) ON true", "but got JOIN; that takes a relational engine"),
     "none": ("SELECT p FROM t", "one MATCH_RECOGNIZE but got none"),
     "two": (
@@ -61,7 +61,7 @@ REFUSED = {
     "offset": (sql(tail="OFFSET 1"), "but got OFFSET; that takes a relational engine"),
     "limit": (sql(tail="LIMIT 1"), "but got LIMIT; that takes a relational engine"),
     "top": (sql(head="SELECT TOP 1 *"), "but got LIMIT; that takes a relational engine"),
-    "distinct": (sql(head="SELECT DISTINCT *"), "alone but got DISTINCT beside it"),
+    "distinct on": (sql(head="SELECT DISTINCT ON (p) *"), "DISTINCT alone but got ON beside it"),
     "qualify": (sql(tail="QUALIFY p > 1"), "but got QUALIFY; that takes a relational engine"),
     "names of it": (sql(tail="AS m(x, y)"), "a name alone but got columns beside it: 'm(x, y)'"),
     "whose column": (sql(head="SELECT z.x", measures="a.p AS x", tail="AS m"), "a column of m or t in SELECT but got 'z.x'"),

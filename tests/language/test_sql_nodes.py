@@ -68,6 +68,7 @@ CORPUS = [
         ANY_VALUE(a.p) IGNORE NULLS AS av, ANY_VALUE(s) AS aw, MAX_BY(p, f) AS mb, MIN_BY(a.p + 1, a.f) AS mc,
         COUNT_IF(p > 1) AS ci,
         SUM(a.p) FILTER (WHERE a.f > 2) AS fs, COUNT(a.p) FILTER (WHERE a.f > 2) AS fc, FIRST(a.p, 2) AS f2 PATTERN (a b+)) mr""",
+    """SELECT DISTINCT x - 1 AS y FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.p AS x PATTERN (a b+)) WHERE x > 1""",
     """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.p AS x PATTERN (a b+)
         DEFINE b AS (p <> 1 OR p < 2) AND p <= 3 AND p > 4 AND p >= 5 AND NOT p = 6 AND p IS NULL AND s LIKE 'x%'
         AND p BETWEEN 1 AND 9 AND p IN (1, 2) AND f / 2 > 1 AND at - a.at < INTERVAL 1 HOUR AND p > PREV(p, 1)
@@ -152,7 +153,7 @@ def arguments(statement: Statement) -> Iterator[tuple[Any, str, str, bool]]:
 
 def test_the_corpus_has_all_that_is_on_the_list() -> None:
     of_rows = [text for text in CORPUS if "SQRT" not in text]
-    said = [*itertools.product(of_rows, (None, "duckdb", "trino")), *((text, None) for text in CORPUS), (CORPUS[2], "spark")]
+    said = [*itertools.product(of_rows, (None, "duckdb", "trino")), *((text, None) for text in CORPUS), (CORPUS[3], "spark")]
     each = (argument for text, dialect in said for argument in arguments(statement_of(text, dialect)))
     found = {(place, type(node).__name__, name) for node, name, place, _ in each}
     listed = {(place, kind, name) for place in READ for kind in read_of(place) for name in read_of(place)[kind]}

@@ -121,7 +121,8 @@ def test_what_can_never_begin_is_kept_as_false() -> None:
 
 
 REFUSED = [
-    (sql(measures="MATCH_NUMBER() AS n"), "but got 'MATCH_NUMBER()'; a late row would number"),
+    (sql("b AS MATCH_NUMBER() > 1"), "but got 'MATCH_NUMBER()'; a match has its number once it is chosen"),
+    (sql(measures="MATCH_NUMBER(1) AS n"), "but got 'MATCH_NUMBER(1)'; a match has its number"),
     (sql("b AS price > NEXT(SUM(price))"), "of one row in NEXT, or FIRST or LAST of them, but got 'NEXT(SUM(price))'"),
     (sql("b AS price > PREV(a.price - b.price)"), "of one row in PREV, or FIRST or LAST of them, but got 'PREV(a.price"),
     (sql("b AS price > PREV(NEXT(price))"), "of one row in PREV, or FIRST or LAST of them, but got 'PREV(NEXT(price))'"),
@@ -163,7 +164,10 @@ REFUSED = [
     (sql(more="AFTER MATCH SKIP TO LAST z"), "expected a variable of the pattern in AFTER MATCH SKIP but got 'z'"),
     (sql(more="AFTER MATCH SKIP TO FIRST a"), "the same match would be found for ever"),
     ("SELECT price FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.price AS p PATTERN (a))", "expected * or names of MEASURES"),
-    ("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at PATTERN (a)) WHERE price > 1", "alone but got WHERE beside it"),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at PATTERN (a)) WHERE price > 1",
+        "expected a column of the answer but got 'price'",
+    ),
     ("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at)", "expected PATTERN (..) but got none"),
     ("DELETE FROM t", "expected one SELECT"),
     ("garbage (", "expected SQL but got what can't be read"),

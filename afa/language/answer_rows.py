@@ -1,0 +1,226 @@
+"""What leaves in place of the matches that an automaton shows: with their numbers (MATCH_NUMBER), and those of which WHERE holds.
+
+measures     what the automaton shows: the values of the query, with 1 for the number of the match; behind them, hidden, what the
+             stage asks of a match: where it starts, whether WHERE holds
+MatchNumbers puts the numbers in their places, leaves out what WHERE does not want, and drops the hidden values
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from afa.errors import AfaError
+from afa.expression.evaluation import evaluate
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, changed, walk
+from afa.language.pattern import NO_ROW, UNMATCHED, Component, Either, Pattern, Seq, Tree, components_of
+from afa.language.payload_classes import made
+from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, MatchNumber, Ref
+from afa.language.three_values import nullable, true
+from afa.model.event_order import EventOrder, OrderColumn, is_list
+from afa.schema import Schema
+from speculation.match_numbers import MatchNumbers, ShownMatches
+
+NUMBER = FieldRead("e", "number")
+
+
+class _Numbered(NamedTuple):
+    """What values that read the number of a match read it of."""
+
+    number: int | None  # None: of a row that no match holds
+
+
+class AnswerPlan(NamedTuple):
+    """What a tree asks of an automaton, and of the stage behind its operator."""
+
+    tree: Tree  # what the automaton shows
+    size: int  # the first values of it leave
+    start: str | None  # the hidden value that holds the LE of the first row of a match; None: its lifetime tells it
+    order: tuple[str, ...]  # those that hold what orders rows of one LE
+    columns: tuple[OrderColumn, ...]  # how they order, where these are a list
+    asked: str | None  # the one that says whether WHERE holds
+    numbers: tuple[int, ...]  # the values that are the number of the match
+    late: tuple[tuple[int, Expr], ...] = ()  # values that read it, over it and hidden values
+    where: Expr | None = None  # WHERE, where that reads it
+    distinct: bool = False  # whether rows that agree in all that leaves are one
+    counted: str | None = None  # the hidden value that is 0 of rows that no match holds; None: there are none such
+
+    @property
+    def said(self) -> str:
+        """All that decides what leaves, beside what the automaton shows."""
+        return repr((self.size, self.numbers, self.late, self.where, self.distinct))
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """Return what numbers cost, in words; nothing where no match has one."""
+        if not (self.numbers or self.late or self.where):
+            return ()
+        held = "" if self.tree.window is not None else "; without WITHIN each match is held for that, until the last watermark"
+        return (
+            f"MATCH_NUMBER: a match that comes late, goes or moves renumbers those of its key behind it, which leave again{held}",
+        )
+
+    def shown(self, matches: Schema) -> Schema:
+        """Return what leaves, of what the automaton shows."""
+        fields = matches.fields[: self.size]
+        times = tuple(name for name in matches.times if name in {field.name for field in fields})
+        cls = made(self.tree.payload, tuple((field.name, field.type, field.optional) for field in fields), times)
+        return Schema.of(cls, "match")
+
+    def stage(self, matches: Schema) -> MatchNumbers:
+        """Make the stage, which has taken nothing yet."""
+        places: dict[str | None, int] = {field.name: i for i, field in enumerate(matches.fields)}
+        shown = self.shown(matches).cls
+        late = _Late(self, matches, shown).of if self.late or self.where is not None or self.counted else None
+        order = tuple(places[name] for name in self.order)
+        start, asked, counted = (places.get(name) for name in (self.start, self.asked, self.counted))
+        of = ShownMatches(
+            shown,
+            self.numbers,
+            self.tree.window,
+            start,
+            order,
+            tuple(column.piece for column in self.columns),
+            self.tree.ranked_by is not None,
+            asked,
+            counted,
+            late,
+            self.distinct,
+            self.said,
+        )
+        return MatchNumbers(of, matches)
+
+
+class _Late:
+    """What leaves of a match where values, or WHERE, read its number."""
+
+    def __init__(self, plan: AnswerPlan, matches: Schema, shown: type) -> None:
+        optional: set[Expr] = {FieldRead("r", field.name) for field in matches.fields if field.optional}
+        optional |= {NUMBER} if plan.counted else set()
+        self._size, self._shown = plan.size, shown
+        self._values: list[tuple[int, Expr]] = [(place, NUMBER) for place in plan.numbers]
+        self._values += [(place, nullable(value, optional.__contains__)) for place, value in plan.late]
+        self._where = None if plan.where is None else true(plan.where, optional.__contains__)
+
+    def of(self, payload: Any, number: int | None) -> Any:
+        numbered = _Numbered(number)
+        if self._where is not None and not evaluate(self._where, numbered, payload):
+            return None
+        items = list(payload[: self._size])
+        for place, value in self._values:
+            items[place] = evaluate(value, numbered, payload)
+        return self._shown(*items)
+
+
+def answer_plan(tree: Tree) -> AnswerPlan | None:
+    """Return what a tree asks of a stage behind the operator; None: what its automaton shows leaves.
+
+    Raises `AfaError` where it numbers matches, and these can't be told apart.
+    """
+    shown = tree.returns or ()
+    numbers = tuple(i for i, (_, value) in enumerate(shown) if value == MatchNumber())
+    late = {i: value for i, (_, value) in enumerate(shown) if i not in numbers and _reads_number(value)}
+    where = tree.asked if tree.asked is not None and _reads_number(tree.asked) else None
+    if tree.asked is None and not tree.distinct and not numbers and not late:
+        return None
+    names = _free_names({name for name, _ in shown})
+    hidden: dict[Expr, str] = {}
+    start = asked = counted = None
+    order: tuple[str, ...] = ()
+    columns: tuple[OrderColumn, ...] = ()
+    if numbers or late or where is not None:
+        _check(tree)
+        time = None if tree.window is not None or tree.ranked_by is not None else _time_of(tree)
+        said = tree.order if tree.ranked_by is None else tree.ranked_by
+        columns = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
+        fields = [column.field.name for column in columns] or ([] if said is None else [said])
+        first = {name: hidden.setdefault(_first(tree, name), next(names)) for name in ([time] if time else []) + fields}
+        start, order = first.get(time or ""), tuple(first[name] for name in fields)
+        if any(component.name == UNMATCHED for component in components_of(tree.pattern)):
+            counted = hidden.setdefault(ROWS, next(names))
+    if tree.asked is not None and where is None:
+        asked = hidden.setdefault(If(tree.asked, Const(True), Const(False)), next(names))
+    terms = (node for value in (*late.values(), *([] if where is None else [where])) for node in _terms(value))
+    for term in terms:
+        hidden.get(term) or hidden.setdefault(term, next(names))
+
+    def read(node: Expr) -> Expr | None:
+        return NUMBER if node == MatchNumber() else FieldRead("r", hidden[node]) if isinstance(node, TERMS) else None
+
+    returns = tuple((name, _placeholder(value, counted is not None)) for name, value in shown)
+    whole = (*returns, *((name, value) for value, name in hidden.items()))
+    inner = replace(tree, asked=None, distinct=False, returns=whole or tree.returns)
+    over = tuple((i, changed(value, read)) for i, value in late.items())
+    where = None if where is None else changed(where, read)
+    return AnswerPlan(inner, len(returns), start, order, columns, asked, numbers, over, where, tree.distinct, counted)
+
+
+TERMS = Ref | Aggregate | Classifier | Final
+ROWS = Aggregate("", "count")
+"""How many rows a match has taken."""
+
+
+def _reads_number(value: Expr) -> bool:
+    return any(isinstance(node, MatchNumber) for node in walk(value))
+
+
+def _terms(value: Expr) -> Iterator[Expr]:
+    """Yield the terms of a value, those with FINAL as they are."""
+    found: list[Expr] = []
+    changed(value, lambda node: found.append(node) or node if isinstance(node, TERMS) else None)  # type: ignore[func-returns-value]
+    yield from found
+
+
+def _free_names(taken: Iterable[str]) -> Iterator[str]:
+    known = set(taken)
+    return (name for i in itertools.count() for name in (f"hidden_{i}",) if name not in known)
+
+
+def _placeholder(value: Expr, lacks: bool) -> Expr:
+    """Return a value as the automaton shows it: with 1 for the number of the match, and None where there is none."""
+    if not _reads_number(value):
+        return value
+    found = changed(value, lambda node: Const(1) if isinstance(node, MatchNumber) else None)
+    return If(Compare("==", ROWS, Const(0)), Const(None), found) if lacks else found
+
+
+def _first(tree: Tree, field: str) -> Expr:
+    """Return a field of the first row of a match; of one that has taken none of its row."""
+    found = Ref("", "first", field)
+    if not any(component.name in NO_ROW for component in components_of(tree.pattern)):
+        return found
+    return If(Compare("==", ROWS, Const(0)), Ref(OF_ROW, "last", field), found)
+
+
+def _time_of(tree: Tree) -> str | None:
+    """Return the field of an event that holds its LE; None: matches that do not overlap are told apart by their ends."""
+    found = Schema.of(tree.event, "event").instant or tree.time
+    if found is None and (tree.skip != "past last row" or tree.rows is not None):
+        raise AfaError(
+            "expected WITHIN, or a field of the event annotated afa.Instant, beside MATCH_NUMBER() and a scan that goes on within "
+            "a match, or ALL ROWS PER MATCH, as a match is told apart by the time of its first row, but got neither"
+        )
+    return found
+
+
+def _check(tree: Tree) -> None:
+    if tree.skip is None:
+        raise AfaError("expected a query that chooses (AFTER MATCH SKIP) with MATCH_NUMBER() but got skip=None")
+    places = itertools.count()
+    if tree.rows and not _least_shown(tree.pattern, places, tree.rows):
+        raise AfaError(
+            "expected a pattern of which each match shows a row, with MATCH_NUMBER(), but got one with {- -} around all rows that "
+            "a match may take"
+        )
+
+
+def _least_shown(pattern: Pattern, places: Iterator[int], hidden: Sequence[int]) -> int:
+    """Return how many rows a match shows at least; ``places`` counts the components from left to right."""
+    if isinstance(pattern, Component):
+        return int(next(places) not in hidden)
+    if isinstance(pattern, Seq | Either):
+        sizes = [_least_shown(item, places, hidden) for item in pattern.items]
+        return sum(sizes) if isinstance(pattern, Seq) else min(sizes)
+    return _least_shown(pattern.item, places, hidden) * pattern.low

@@ -1,0 +1,123 @@
+"""Random SQL with MATCH_NUMBER, WHERE and DISTINCT x rows that come as tables, mostly in order.
+
+Matches that come in order are numbered as columns, others one by one (`speculation.match_numbers`). After every step the net
+output must be what the matcher of `tests.language.backtracking` finds among the rows in force.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+import afa
+from afa import FOREVER, AfaError, Punctuation
+from tests.language.backtracking import Row, Sql, told
+from tests.language.sql_worlds import patient, query, shown
+from tests.strategies import Choices, Seeded
+from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
+
+KINDS = "xyz"
+
+
+def numbered(choose: Choices) -> Sql:
+    """A random query that mostly shows the number of its matches, and may have WHERE or DISTINCT."""
+    found = query(choose)._replace(keyed=choose.chance(70))
+    if choose.chance(80):
+        found = found._replace(measures=(*found.measures, ("MATCH_NUMBER()", lambda picks, number: number)))
+    kind = choose.one(("no", "no", "no", "null", "count", "number", "distinct"))
+    places = [i for i, (text, _) in enumerate(found.measures) if text in ("COUNT(*)", "MATCH_NUMBER()")]
+    if kind == "null":
+        found = found._replace(where=("m0 IS NOT NULL", lambda shown: shown[0] is not None))
+    elif kind == "distinct":
+        found = found._replace(distinct=True)
+    elif kind != "no" and places:
+        i, n = choose.one(tuple(places)), choose.number(1, 4)
+        found = found._replace(where=(f"m{i} <= {n}", lambda shown: shown[i] is not None and shown[i] <= n))
+    return found
+
+
+def table(rows: list[tuple[Row, int]], own: bool) -> Any:
+    """Rows and their diffs as a table; ``own``: Arrow's, else a dict of columns."""
+    columns = {name: [getattr(row, name) for row, _ in rows] for name in ("p", "sort", "v", "seq")}
+    columns |= {"le": [row.at for row, _ in rows], "diff": [diff for _, diff in rows]}
+    kinds = {name: pa.string() if name == "sort" else pa.int64() for name in columns}
+    return pa.table({name: pa.array(column, kinds[name]) for name, column in columns.items()}) if own else columns
+
+
+def run(sql: Sql, choose: Choices, operator: Any, library: Any, engine: str) -> Seen:
+    """Run a stream; what came."""
+    force, held, now, promised, came = list[Row](), Counter[Any](), 1, 0, 0
+    for _ in range(choose.number(3, 8)):
+        batch: list[tuple[Row, int]] = []
+        for _ in range(choose.one((0, 1, 3, 8, 15))):
+            taken = {(row.at, row.seq) for row in force}
+            late = [row for row in force if (row.at or 0) >= promised]
+            if choose.chance(8) and late:
+                gone = choose.one(tuple(late))
+                force.remove(gone)
+                batch.append((gone, -1))
+                continue
+            now += choose.one((0, 1, 1, 2))
+            at = max(now if choose.chance(85) else choose.number(1, now), promised, 1)
+            free = [seq for seq in range(3) if (at, seq) not in taken]
+            if free:
+                v = None if choose.chance(5) else choose.number(0, 3)
+                row = Row(choose.number(0, 2), choose.one(tuple(KINDS)), v, at, choose.one(tuple(free)))
+                force.append(row)
+                batch.append((row, 1))
+        parts: list[Any] = [table(batch, choose.chance(50))] if batch else []
+        if choose.chance(40):
+            promised = max(promised, now - choose.number(0, 6))
+            parts.append(Punctuation(promised))
+        if choose.chance(20):
+            operator = library.restore(operator.snapshot(), engine=engine)
+        for part in operator.push_many(parts, net=choose.chance(80)) if parts else []:
+            for each in [] if isinstance(part, Punctuation) else changes(sql, part):
+                held[each[:-1]] += each[-1]
+                came += 1
+        try:
+            expected = told(patient(sql), force)
+        except TooManyError:
+            continue
+        expected = +(Counter(set(+expected)) if sql.distinct else expected)
+        found = Counter({each: copies for each, copies in held.items() if copies})
+        assert found == expected, f"missing {expected - found}, too much {found - expected}\n{sql.text}\n{force}"
+    return Seen(came=came)
+
+
+def changes(sql: Sql, part: Any) -> list[Any]:
+    """The changes of a table of output, or one of them."""
+    if not isinstance(part, (dict, pa.Table)):
+        return [(*shown(sql, part), part.diff)]
+    columns = part.to_pydict() if isinstance(part, pa.Table) else {name: list(column) for name, column in part.items()}
+    found = []
+    for i in range(len(columns["le"])):
+        row = {name: column[i] for name, column in columns.items()}
+        key = row["p"] if sql.keyed else None
+        values = tuple(row[f"m{j}"] for j in range(len(sql.measures)))
+        of_row = tuple(row[name] for name in Row._fields) if sql.all_rows else None
+        re = FOREVER if row["re"] is None else row["re"]
+        found.append((key, (values, of_row) if sql.all_rows else values, row["le"], re, row["diff"]))
+    return found
+
+
+def made(seed: str, number: int) -> tuple[str, int]:
+    return seed, number
+
+
+def world(of: tuple[str, int], engine: str) -> Seen:
+    """Run a world."""
+    seed, number = of
+    choose = Seeded(f"numbers/{seed}/{number}")
+    sql = numbered(choose)
+    try:
+        library = afa.sql(sql.text, event=Row)
+        operator = library.operator(engine=engine)
+    except AfaError as error:
+        raise RefusedError(str(error)) from None
+    return run(sql, choose, operator, library, engine)
+
+
+WORLDS = Worlds("numbers", made, world)

@@ -1,0 +1,299 @@
+"""MATCH_NUMBER: in order and behind late rows, frames, files, snapshots, lineage, what is refused. Random: `number_worlds`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import afa
+from afa import FOREVER, AfaError, Change, ChangeError, Punctuation, SnapshotError, insert, retract
+from speculation import match_numbers
+from tests.language import number_worlds
+
+ENGINES = ("interpreted", "compiled")
+
+
+class Tick(NamedTuple):
+    s: str
+    p: float
+    at: afa.Instant | None = None
+
+
+def falls(measures: str = "MATCH_NUMBER() AS n, FIRST(p) AS top", within: str = "WITHIN 20", **more: str) -> afa.Query:
+    """Falling prices."""
+    said = {"select": "*", "rows": "ONE ROW", "skip": "PAST LAST ROW", "pattern": "a b+", "behind": "", **more}
+    text = (
+        f"SELECT {said['select']} FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at MEASURES {measures} {said['rows']} PER MATCH "
+        f"AFTER MATCH SKIP {said['skip']} PATTERN ({said['pattern']}) {within} DEFINE b AS p < PREV(p)) {said['behind']}"
+    )
+    return afa.sql(text, event=Tick)
+
+
+def ticks(prices: dict[int, float], key: str = "x") -> list[Change]:
+    return [insert(Tick(key, p), at) for at, p in prices.items()]
+
+
+def told(out: list[Any]) -> list[tuple[Any, ...]]:
+    """Changes as (diff, LE, what is shown); promises as they are."""
+    return [(c.diff, c.le, *c.payload) if isinstance(c, Change) else c for c in out]
+
+
+TWO = {1: 5.0, 2: 4.0, 5: 9.0, 6: 8.0}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_late_row_renumbers_the_matches_behind_it(engine: Any) -> None:
+    op = falls().operator(engine=engine)
+    assert told(op.push_many(ticks(TWO))) == [(1, 2, 1, 5.0), (1, 6, 2, 9.0)]
+    assert told(op.push_many(ticks({3: 7.0, 4: 6.0}))) == [(-1, 6, 2, 9.0), (1, 4, 2, 7.0), (1, 6, 3, 9.0)]
+    assert told(op.push(retract(Tick("x", 4.0), 2))) == [
+        *[(-1, 2, 1, 5.0), (-1, 4, 2, 7.0), (-1, 6, 3, 9.0)],
+        *[(1, 4, 1, 7.0), (1, 6, 2, 9.0)],
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_match_that_moves_keeps_its_number(engine: Any) -> None:
+    op = falls().operator(engine=engine)
+    op.push_many(ticks(TWO))
+    assert told(op.push_many(ticks({3: 3.0}))) == [(-1, 2, 1, 5.0), (1, 3, 1, 5.0)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_key_has_numbers_of_its_own_and_all_rows_of_a_match_one(engine: Any) -> None:
+    op = falls("MATCH_NUMBER() AS n", rows="ALL ROWS", select="at, n").operator(engine=engine)
+    out = op.push_many([*ticks(TWO), *ticks({1: 2.0, 3: 1.0}, "y")])
+    assert sorted((c.key, c.payload.at, c.payload.n) for c in out) == [
+        *[("x", 1, 1), ("x", 2, 1), ("x", 5, 2), ("x", 6, 2)],
+        *[("y", 1, 1), ("y", 3, 1)],
+    ]
+
+
+def test_a_promise_makes_numbers_final_and_forgets_matches() -> None:
+    op = falls().operator()
+    assert told(op.push_many([*ticks(TWO), Punctuation(22)]))[-1] == Punctuation(3)  # 22 - 20 + 1
+    assert [match.payload.top for match in op.stage.waiting()] == [9.0]
+    assert told(op.push_many(ticks({23: 9.5, 24: 2.0}))) == [(1, 24, 3, 9.5)]
+    assert op.push(Punctuation(FOREVER)) == [Punctuation(FOREVER)]
+    assert op.stage.waiting() == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("within", ["WITHIN 20", ""])
+def test_tables_in_order_are_numbered_as_columns(engine: Any, within: str, monkeypatch: Any) -> None:
+    """Also a match that goes on in the next table keeps its number, without a step for each match."""
+    rng = np.random.default_rng(1)
+    n, query = 4000, falls("MATCH_NUMBER() AS n, FIRST(at) AS first", within)
+    columns = {"s": rng.integers(0, 5, n).astype(str).tolist(), "p": rng.normal(size=n), "le": np.arange(n)}
+    one = query.operator(engine=engine).push_many(
+        [insert(Tick(s, p), le) for s, p, le in zip(columns["s"], columns["p"].tolist(), range(n))]
+    )
+    op, held = query.operator(engine=engine), set[Any]()
+    monkeypatch.setattr(match_numbers.MatchNumbers, "_revise", None)  # what numbers matches one by one
+    for i in range(0, n, 500):
+        table = {name: column[i : i + 500] for name, column in columns.items()}
+        found, *_ = op.push_many([table, Punctuation(i + 500)])
+        for key, number, first, le, re, diff in zip(*(list(found[name]) for name in ("s", "n", "first", "le", "re", "diff"))):
+            held ^= {(key, number, first, le, re)}
+            assert ((key, number, first, le, re) in held) == (diff > 0)
+    assert held == {(c.key, c.payload.n, c.payload.first, c.le, c.re) for c in one}
+    assert len(held) > 500
+
+
+def test_frames_and_files_say_the_same(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    n = 4000
+    frame = pa.table(
+        {"s": rng.integers(0, 3, n).astype(str), "p": np.where(rng.random(n) < 0.9, 5.0, rng.normal(size=n)), "at": np.arange(n)}
+    )
+    pq.write_table(frame, tmp_path / "t.parquet", row_group_size=100)
+    query = falls("FIRST(at) AS first, MATCH_NUMBER() AS n", pattern="a b", within="WITHIN 9")
+    found = [
+        afa.find(query, source, time="at", **threads)
+        for source in (frame, tmp_path / "t.parquet")
+        for threads in ({}, {"threads": 2})
+    ]
+    rows = [sorted(zip(*(each.column(name).to_pylist() for name in ("s", "first", "n")))) for each in found]
+    assert rows[0] == rows[1] == rows[2] == rows[3]
+    for key in "012":
+        assert [n for s, _, n in rows[0] if s == key] == list(range(1, 1 + sum(s == key for s, _, _ in rows[0])))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_snapshot_goes_on_numbering(engine: Any) -> None:
+    query = falls()
+    op = query.operator(engine=engine)
+    op.push_many([*ticks(TWO), Punctuation(22)])
+    again = query.restore(op.snapshot(), engine=engine)
+    assert again.snapshot() == op.snapshot()
+    more = [*ticks({22: 9.5, 23: 3.0}), Punctuation(50)]
+    assert told(again.push_many(more)) == told(op.push_many(more)) == [(1, 23, 3, 9.5), Punctuation(31)]
+    with pytest.raises(SnapshotError, match="expected a snapshot of"):
+        falls("FIRST(p) AS top").restore(op.snapshot())
+    with pytest.raises(SnapshotError):
+        falls("MATCH_NUMBER() + 1 AS n, FIRST(p) AS top").restore(op.snapshot())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_call_that_fails_leaves_the_numbers(engine: Any) -> None:
+    op = falls().operator(engine=engine)
+    op.push_many([*ticks(TWO), Punctuation(3)])
+    before = op.snapshot()
+    with pytest.raises(AfaError, match="promised"):
+        op.push_many([*ticks({3: 7.0, 4: 6.0, 2: 1.0})])
+    assert op.snapshot() == before
+    assert told(op.push_many(ticks({3: 7.0, 4: 6.0}))) == [(-1, 6, 2, 9.0), (1, 4, 2, 7.0), (1, 6, 3, 9.0)]
+
+
+def test_a_number_within_an_expression_and_what_is_equal_is_told_once() -> None:
+    op = falls("MATCH_NUMBER() - COUNT(*) AS n").operator()
+    out = op.push_many(ticks({1: 3.0, 2: 2.0, 5: 7.0, 6: 6.0, 7: 5.0}))
+    assert told(out) == [(1, 2, -1), (1, 7, -1)]
+    same = falls("MATCH_NUMBER() * 0 AS n", skip="TO NEXT ROW", pattern="a b", within="").operator()
+    out = same.push_many(ticks({1: 3.0, 2: 2.0, 3: 1.0}))
+    assert told(out) == [(1, 2, 0), (1, 3, 0)]
+
+
+def test_a_lineage_is_that_of_the_match_with_this_number() -> None:
+    op = falls().operator()
+    first, second = op.push_many(ticks(TWO))
+    assert [event.le for event in op.lineage(second).events()["a"]] == [5]
+    assert op.lineage(second).match == second
+    with pytest.raises(ChangeError, match="expected a match in force but got"):
+        op.lineage(first._replace(payload=first.payload._replace(n=2)))
+
+
+def test_promises_of_a_stage_in_front_and_single_steps() -> None:
+    op = falls().operator(speculation=0)
+    assert told(op.push_many([*ticks(TWO), Punctuation(10)])) == [(1, 2, 1, 5.0), (1, 6, 2, 9.0), Punctuation(-9)]
+    one, many = falls().operator(), falls().operator()
+    items = [*ticks(TWO), *ticks({3: 7.0, 4: 6.0}), Punctuation(7)]
+    assert many.push_many(items, net=False) == [each for item in items for each in one.push(item)]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (
+            {"measures": "MATCH_NUMBER() AS n", "rows": "ALL ROWS", "pattern": "{- a b+ -}"},
+            "expected a pattern of which each match shows",
+        ),
+        ({"measures": "MATCH_NUMBER(p) AS n"}, "a match has its number once it is chosen"),
+    ],
+)
+def test_what_is_refused(query: dict[str, str], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        falls(**query)
+
+
+def test_explain_says_what_numbers_cost() -> None:
+    assert any(each.startswith("MATCH_NUMBER: a match that comes late") for each in falls().explain().warnings)
+    assert any("each match is held for that" in each for each in falls(within="").explain().warnings)
+    assert not any("MATCH_NUMBER" in each for each in falls("FIRST(p) AS top").explain().warnings)
+
+
+def test_matches_that_can_not_be_told_apart_are_refused() -> None:
+    class Bare(NamedTuple):
+        p: float
+
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY le MEASURES MATCH_NUMBER() AS n {} PATTERN (a b) DEFINE b AS p < PREV(p))"
+    with pytest.raises(AfaError, match=r"expected WITHIN, or a field of the event annotated afa\.Instant"):
+        afa.sql(text.format("AFTER MATCH SKIP TO NEXT ROW"), event=Bare)
+    op = afa.sql(text.format(""), event=Bare).operator()
+    assert told(op.push_many([insert(Bare(p), le) for le, p in enumerate((4.0, 3.0, 5.0, 1.0))])) == [(1, 1, 1), (1, 3, 2)]
+    with pytest.raises(AfaError, match="members="):
+        falls().operator(members=True)
+    with pytest.raises(AfaError, match="expected a query that chooses and shows alike"):
+        falls("MATCH_NUMBER() * 2 AS n").changes_to(falls("MATCH_NUMBER() * 3 AS n"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_random_tables_are_numbered_as_the_scan_finds_matches(engine: Any) -> None:
+    seen = number_worlds.WORLDS.run("sample", range(25), engine)
+    assert seen["came"] > 300
+
+
+# -- SELECT, WHERE and DISTINCT around it ------------------------------------------------------------------------------------------
+
+
+SELECTED = [
+    ("s, (high - low) / high AS fall, 'k' AS c", "", [(2, 0.2, "k"), (6, 1 / 9, "k")]),
+    ("CASE WHEN low > 5 THEN 1 ELSE 0 END AS w, s AS name", "", [(2, 0, "x"), (6, 1, "x")]),
+    ("*", "WHERE low > 5", [(6, 9.0, 8.0, 2)]),
+    ("high", "AS m WHERE m.n >= 2 AND s = 'x'", [(6, 9.0)]),
+    ("n * 2 AS m, low", "WHERE n < 2 OR low IS NULL", [(2, 2, 4.0)]),
+    ("s", "WHERE low > 5", [(6,)]),
+    ("DISTINCT high", "", [(2, 5.0), (6, 9.0)]),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("select", "behind", "shown"), SELECTED)
+def test_expressions_over_measures(select: str, behind: str, shown: list[Any], engine: Any) -> None:
+    query = falls("FIRST(p) AS high, LAST(p) AS low, MATCH_NUMBER() AS n", select=select, behind=behind)
+    assert [row[1:] for row in told(query.operator(engine=engine).push_many(ticks(TWO)))] == shown
+    table = {"s": ["x"] * 4, "p": list(TWO.values()), "le": list(TWO)}
+    found = query.operator(engine=engine).push_many(table)
+    names = [field.name for field in query.shown.fields]
+    assert list(found) == ["s", *names, "le", "re", "diff"]
+    assert list(zip(*(list(found[name]) for name in ("le", *names)))) == shown
+
+
+def test_where_of_a_row_reads_its_columns_and_those_of_its_match() -> None:
+    op = falls("FIRST(p) AS high", rows="ALL ROWS", select="at, high - p AS below", behind="WHERE p < high").operator()
+    assert told(op.push_many(ticks(TWO))) == [(1, 2, 2, 1.0), (1, 6, 6, 1.0)]
+
+
+def test_distinct_is_there_while_a_match_shows_it() -> None:
+    op = falls("LAST(p) AS low", skip="TO NEXT ROW", within="", select="DISTINCT low").operator()
+    assert told(op.push_many(ticks({1: 5.0, 2: 4.0, 3: 3.0}))) == [(1, 3, 3.0)]
+    again = falls("LAST(p) AS low", skip="TO NEXT ROW", within="", select="DISTINCT low").restore(op.snapshot())
+    for each in (op, again):
+        assert told(each.push(retract(Tick("x", 5.0), 1))) == []
+        assert told(each.push(retract(Tick("x", 4.0), 2))) == [(-1, 3, 3.0)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_empty_match_that_is_not_shown_has_a_number(engine: Any) -> None:
+    text = (
+        "SELECT at, n FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH {} EMPTY MATCHES "
+        "PATTERN (b*) WITHIN 9 DEFINE b AS p < 3)"
+    )
+    prices = {1: 5.0, 2: 2.0, 3: 1.0, 4: 6.0, 5: 0.0}
+    for which, shown in (("OMIT", [(2, 2), (3, 2), (5, 4)]), ("SHOW", [(1, 1), (2, 2), (3, 2), (4, 3), (5, 4)])):
+        op = afa.sql(text.format(which), event=Tick).operator(engine=engine)
+        assert sorted((c.payload.at, c.payload.n) for c in op.push_many(ticks(prices))) == shown
+
+
+def test_rows_of_no_match_have_no_number() -> None:
+    query = afa.sql(
+        "SELECT at, n FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH WITH UNMATCHED ROWS "
+        "PATTERN (a b) WITHIN 9 DEFINE a AS p > 3, b AS p < 3)",
+        event=Tick,
+    )
+    found = query.operator().push_many(ticks({1: 2.0, 2: 4.0, 3: 1.0, 4: 1.0, 5: 8.0, 6: 0.0}))
+    assert sorted((c.payload.at, c.payload.n) for c in found) == [(1, None), (2, 1), (3, 1), (4, None), (5, 2), (6, 2)]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"select": "high - 1"}, "in SELECT but got 'high - 1'; give an expression a name, AS name"),
+        ({"select": "SUM(high) AS x"}, r"but got SUM\(high\); that takes a relational engine"),
+        ({"select": "FIRST(high) AS x"}, "FIRST"),
+        ({"select": "MATCH_NUMBER() AS x"}, "name it in MEASURES"),
+        ({"select": "nope + 1 AS x"}, "expected a column of the answer but got 'nope'; they are: s, high"),
+        ({"behind": "WHERE nope > 1"}, "expected a column of the answer but got 'nope'"),
+        ({"behind": "WHERE high + 1"}, r"expected a condition but got 'high \+ 1', a float"),
+        ({"select": "DISTINCT ON (high) high"}, "expected DISTINCT alone but got ON"),
+        ({"behind": "GROUP BY high"}, "GROUP BY"),
+    ],
+)
+def test_what_is_no_expression_over_the_answer(more: dict[str, str], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        falls("FIRST(p) AS high", **more)
