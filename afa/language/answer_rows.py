@@ -132,8 +132,9 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
     columns: tuple[OrderColumn, ...] = ()
     if numbers or late or where is not None:
         _check(tree)
-        time = None if tree.window is not None or tree.ranked_by is not None else _time_of(tree)
-        said = tree.order if tree.ranked_by is None else tree.ranked_by
+        ranked = tree.rank or tree.ranked_by
+        time = None if tree.window is not None or ranked is not None else _time_of(tree)
+        said = ranked or tree.order
         columns = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
         fields = [column.field.name for column in columns] or ([] if said is None else [said])
         first = {name: hidden.setdefault(_first(tree, name), next(names)) for name in ([time] if time else []) + fields}

@@ -297,3 +297,49 @@ def test_rows_of_no_match_have_no_number() -> None:
 def test_what_is_no_expression_over_the_answer(more: dict[str, str], message: str) -> None:
     with pytest.raises(AfaError, match=message):
         falls("FIRST(p) AS high", **more)
+
+
+# -- other orders ------------------------------------------------------------------------------------------------------------------
+
+
+class Trade(NamedTuple):
+    venue: str
+    p: float
+    size: int | None
+    at: afa.Instant | None = None
+
+
+LISTED = """SELECT venue, size, n FROM t MATCH_RECOGNIZE (ORDER BY {order} MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH
+    AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) {within} DEFINE b AS b.p <= a.p)"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("within", ["WITHIN 9", ""])
+def test_first_rows_of_one_instant_stand_as_a_list_orders_them(engine: Any, within: str) -> None:
+    query = afa.sql(LISTED.format(order="at, size DESC NULLS FIRST, venue", within=within), event=Trade)
+    rows = [("b", 1.0, 3), ("a", 2.0, 7), ("c", 3.0, None), ("d", 0.5, 3)]  # as they come; in order c a b d
+    shown = [("a", 1), ("a", 2), ("b", 2), ("b", 3), ("c", 1), ("d", 3)]
+    op = query.operator(engine=engine)
+    out = [change for row in rows for change in op.push(insert(Trade(*row), 5))]
+    held = [(c.payload.venue, c.payload.n) for c in out if c.diff > 0]
+    for change in out:
+        if change.diff < 0:
+            held.remove((change.payload.venue, change.payload.n))
+    assert sorted(held) == shown
+    names = ("venue", "p", "size")
+    found = query.operator(engine=engine).push_many({**dict(zip(names, map(list, zip(*rows)))), "le": [5] * 4})
+    assert sorted(zip(found["venue"], found["n"])) == shown
+
+
+def test_numbers_of_a_frame_that_a_rank_orders() -> None:
+    frame = pa.table({"venue": ["b", "a", "c", "d"], "p": [1.0, 2.0, 3.0, 0.5], "size": [3, 7, 8, 2]})
+    query = afa.sql(LISTED.format(order="size DESC", within=""), event=frame)
+    found = afa.find(query, frame)
+    assert sorted(zip(found["venue"].to_pylist(), found["n"].to_pylist())) == [
+        ("a", 1),
+        ("a", 2),
+        ("b", 2),
+        ("b", 3),
+        ("c", 1),
+        ("d", 3),
+    ]
