@@ -24,6 +24,7 @@ from afa.conditions.condition import condition_of
 from afa.errors import AfaError, LateEventError
 from afa.expression.spans import mentions_span
 from afa.model.copies import as_plain, as_total
+from afa.model.event_order import EventOrder, is_list
 from afa.model.renamed import renamed
 from afa.operator.contract import OperatorLike
 from afa.operator.plain_data import reading
@@ -77,7 +78,7 @@ class LastBefore(Stage):
         Names of fields, and of each which field of which neighbour it is: ``{"before": ("price", -1)}`` of the one before,
         ``("price", 2)`` of the second one behind; ``("", -1)`` is its LE. Of neighbours at one LE (and ``order_by``) there is none.
     order_by : str, optional
-        The field that orders events of one LE, as ``order_by`` of `Operator`. Left out: they are before nobody.
+        The field, or the list, that orders events of one LE, as ``order_by`` of `Operator`. Left out: they are before nobody.
     filled : NamedTuple class, optional
         Of the events that leave: the fields of ``event``, then, in any order, those of ``where`` (``int | None``) and of
         ``neighbours`` (each may be None), and perhaps an ``afa.Instant``. Left out: it is made.
@@ -135,10 +136,17 @@ class LastBefore(Stage):
         if not isinstance(where, Mapping) or not (where or neighbours) or not all(isinstance(name, str) for name in where):
             raise AfaError(f"expected names of fields with their conditions but got where={where!r}")
         fields = {field.name: field for field in self.event_schema.fields}
-        if order_by is not None and (
-            order_by not in fields or fields[order_by].type not in (int, float, str) or fields[order_by].optional
-        ):
-            raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order_by={order_by!r}")
+        self.ordered: list[tuple[str, bool, bool]] = []
+        """The fields that order events of one LE: whether they descend, whether None stands first."""
+        if is_list(order_by):
+            listed = EventOrder.of(order_by, self.event_schema).columns
+            self.ordered = [(column.field.name, column.descending, column.nulls_first) for column in listed]
+        elif order_by is not None:
+            if order_by not in fields or fields[order_by].type not in (int, float, str) or fields[order_by].optional:
+                raise AfaError(
+                    f"expected a field of int, float or str in {self.event_schema.describe()} but got order_by={order_by!r}"
+                )
+            self.ordered = [(order_by, False, False)]
         for name, beside in neighbours.items():
             field, offset = beside if isinstance(beside, tuple) and len(beside) == 2 else (None, None)
             if (field != "" and field not in fields) or type(offset) is not int or not 0 < abs(offset) <= FARTHEST or name in where:

@@ -63,8 +63,10 @@ class LastRows:
         """Return how the kernels compare rows, see `RowSpec`."""
         stage, places = self._stage, self._words.places
         order: list[tuple[int, int]] = [(k.RowPool.le, k.UP)]
-        if stage.order is not None:
-            order.append((places[stage.order].value, k.TEXT if places[stage.order].kind is str else k.UP))
+        for name, down, nulls_first in stage.ordered:
+            value, missing, kind = places[name]
+            order += [] if missing is None else [(missing, k.DOWN if nulls_first else k.UP)]
+            order.append((value, (k.TEXT if kind is str else k.UP) | (k.DOWN if down else k.UP)))
         place = len(order)
         for value, missing, _ in places.values():  # texts by their numbers: equal events only must be found
             order += [(column, k.UP) for column in (missing, value) if column is not None]
@@ -131,9 +133,9 @@ class LastRows:
         re = batch.times.get("re", np.full(n, FOREVER) if window is None else le + window)
         if (re <= le)[events].any() or (diff is not None and ((diff == 0) | (diff == BEGINNING))[events].any()):
             raise Unfit
-        order = self._stage.order
-        if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values[events]).any():
-            raise Unfit
+        for name, _, _ in self._stage.ordered:
+            if fields[name].values.dtype.kind == "f" and np.isnan(fields[name].values[events]).any():
+                raise Unfit
         return RowPiece(self._key_numbers(batch, keys), batch.times, fields, list(batch.keys))
 
     def _key_numbers(self, batch: EventBatch, keys: Keys | None) -> Any:

@@ -110,6 +110,6 @@ def sql(
 
 def over_columns(pattern: Any, columns: Callable[[], Any]) -> Any:
     """Return a pattern; one in SQL without events, or the text of one, over the columns of a table or an Arrow schema."""
-    if isinstance(pattern, str):
+    if isinstance(pattern, str) and "match_recognize" in pattern.lower():
         pattern = SqlQuery(pattern)
     return pattern.over(columns) if isinstance(pattern, SqlQuery) else pattern

@@ -88,7 +88,7 @@ class RowSpec(Record, of="m"):
     order = Record.words("pairs: column, kind; then triples of each neighbour: offset, column, column that says it is missing")
 
 
-UP, TEXT = 0, 1
+UP, TEXT, DOWN = 0, 1, 2
 
 NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1

@@ -9,11 +9,11 @@ from speculation.rows.row_layout import *
 @kernel
 def signed(m: RowControl, x: int, y: int, kind: int) -> int:
     """Return -1 if ``x`` stands before ``y``, else 1; they differ."""
-    if kind == TEXT and m.ranked == 0:
+    if kind & TEXT and m.ranked == 0:
         m.unranked = 1
-    elif kind == TEXT:
+    elif kind & TEXT:
         x, y = m[m.text_ranks + x], m[m.text_ranks + y]
-    return -1 if x < y else 1
+    return -1 if (x < y) == (kind & DOWN == 0) else 1
 
 
 @kernel
