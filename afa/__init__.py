@@ -103,7 +103,7 @@ from afa.operator.operator import Operator
 from afa.operator.options import Options
 from afa.operator.speculated import StageMaker
 from afa.operator.statistics import Statistics
-from afa.schema import Instant
+from afa.schema import Date, Instant, Time
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
@@ -133,6 +133,7 @@ __all__ = [
     "Change",
     "ChangeError",
     "ClosureError",
+    "Date",
     "ExpressionError",
     "Funnel",
     "Gapless",
@@ -150,6 +151,7 @@ __all__ = [
     "Reasons",
     "SnapshotError",
     "Statistics",
+    "Time",
     "backtest",
     "find",
     "insert",

@@ -13,6 +13,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Annotated, Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError, ChangeError, Int64Error, did_you_mean
@@ -24,6 +25,8 @@ NAN = math.nan
 """The one NaN that payloads carry, so that NaN equals itself in every comparison of payloads."""
 
 
+LEFT_OUT = "_left_out"
+"""The attribute of a class that is made of a table's columns: why a column is no field."""
 NEAR = 4
 """How many letters a name must have so that one near to it is suggested: a shorter one is near to many."""
 ODD = (ValueError, TypeError, OverflowError, NotImplementedError)
@@ -39,7 +42,22 @@ Instant = Annotated[int, _FilledWithLe]
 or the right value may be given; tables need no such column."""
 
 
-_USUAL = {"afa": types.SimpleNamespace(Instant=Instant), "Instant": Instant, "Any": Any, "typing": typing}
+class _OfTime:
+    """Marks a field that holds a time."""
+
+
+class _OfDate(_OfTime):
+    """Marks a field that holds a date."""
+
+
+Time = Annotated[int, _OfTime]
+"""The type of a field that holds a time, in ticks since 1970: a timestamp or a date on every way in; it leaves as LE does."""
+Date = Annotated[int, _OfDate]
+"""The type of a field that holds a day: the time at which it begins (UTC), in ticks; it leaves as a date."""
+
+
+_USUAL = {"Instant": Instant, "Time": Time, "Date": Date, "Any": Any, "typing": typing}
+_USUAL |= {"afa": types.SimpleNamespace(Instant=Instant, Time=Time, Date=Date)}
 """What names in annotations usually mean."""
 
 
@@ -54,8 +72,8 @@ class Field(NamedTuple):
 class Schema(NamedTuple):
     """The fields of a ``NamedTuple`` class; ``instant``: the one that is filled with the event's LE.
 
-    ``tick`` is what one int of LE counts, if that is said: then datetimes stand for ints. ``times``, of what a match shows: the
-    fields that hold the LE of an event, so that they leave as times where times came.
+    ``tick`` is what one int of LE counts, if that is said: then datetimes stand for ints. ``times``: the fields that hold times,
+    the LE of an event among them, so that they leave as times where times came; ``dates``: those of them that leave as dates.
 
     Examples
     --------
@@ -73,6 +91,7 @@ class Schema(NamedTuple):
     instant: str | None = None
     tick: str | None = None
     times: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, schema: Any, what: str) -> Schema:
@@ -91,6 +110,11 @@ class Schema(NamedTuple):
     def scalar(self) -> bool:
         """Whether every field is a scalar, so that every engine can hold it."""
         return all(field.type is not None for field in self.fields)
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Why columns of the table that the class is made of are no fields."""
+        return getattr(self.cls, LEFT_OUT, {})
 
     def take(self, value: Any) -> Any:
         """Return ``value`` with its fields in this schema's form (ints as int, NaN as the one NaN).
@@ -151,6 +175,13 @@ class Schema(NamedTuple):
             raise ChangeError(f"expected {wanted} for {self.describe()} but got {value!r}{hint}")
         return self.cls(*(given[name] if name in given else defaults[name] for name in names))
 
+    def annotation(self, field: Field) -> Any:
+        """Return the type of one of the fields, as an annotation that makes a field of another class alike."""
+        if field.name == self.instant:
+            return Instant
+        kind: Any = Date if field.name in self.dates else Time if field.name in self.times else field.type
+        return Any if kind is None else kind | None if field.optional else kind
+
     def dated(self, value: Any, le: Any) -> Any:
         """Return an event with its LE in the field for it, if there is one. What is no such event, or no time, stays as it is.
 
@@ -176,6 +207,8 @@ class Schema(NamedTuple):
 
     def hint(self, name: str) -> str:
         """Return what to say about a name that is no field: ``its fields: price, size; did you mean 'price'?``."""
+        if name in self.left_out:
+            return self.left_out[name]
         names = [field.name for field in self.fields]
         return f"its fields: {', '.join(names) or 'none'}" + (did_you_mean(name, names) if len(name) >= NEAR else "")
 
@@ -260,6 +293,8 @@ def _coerce(item: Any, field: Field, schema: Schema) -> Any:
         return as_ticks(item, field.name, schema.tick)
     if field.type is float and (isinstance(item, float) or type(item).__name__.startswith("float")):  # numpy.float32, too
         return _one_float(float(item))
+    if field.type is float and isinstance(item, Decimal):
+        return _one_float(float(item))
     if field.type is float and (number := _index(item)) is not None:
         return _whole(number, field, schema)
     if field.type is bool and type(item).__name__ in ("bool", "bool_"):
@@ -306,12 +341,14 @@ def _schema_of(schema: Any, what: str) -> Schema:
     """Return the schema of a class, which each operator asks for a dozen times: to read annotations takes 0.1 ms."""
     hints, instant = _hints(schema, what), _instant(schema, what)
     fields = tuple(_field(name, int if name == instant else hints.get(name, Any), schema, what) for name in schema._fields)
-    return Schema(schema, fields, instant, times=getattr(schema, "_times", ()))
+    times, dates = _marked(schema, what, _FilledWithLe, _OfTime, _OfDate), _marked(schema, what, _OfDate)
+    made = getattr(schema, "_times", ()), getattr(schema, "_dates", ())
+    return Schema(schema, fields, instant, times=(*times, *made[0]), dates=(*dates, *made[1]))
 
 
 def _instant(schema: Any, what: str) -> str | None:
     """Return the field that is filled with LE."""
-    found = [name for name, hint in _hints(schema, what, extras=True).items() if name in schema._fields and _is_instant(hint)]
+    found = _marked(schema, what, _FilledWithLe)
     if found and what != "event":
         raise AutomatonError(f"expected afa.Instant in the event schema only but got {found[0]!r} in the {what} {schema.__name__}")
     if len(found) > 1:
@@ -319,9 +356,14 @@ def _instant(schema: Any, what: str) -> str | None:
     return found[0] if found else None
 
 
-def _is_instant(hint: Any) -> bool:
-    options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-    return any(_FilledWithLe in getattr(option, "__metadata__", ()) for option in options)
+def _marked(schema: Any, what: str, *marks: type) -> tuple[str, ...]:
+    """Return the fields whose annotation has one of some marks."""
+    found = []
+    for name, hint in _hints(schema, what, extras=True).items():
+        options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+        said = {mark for option in options for mark in getattr(option, "__metadata__", ()) if isinstance(mark, type)}
+        found += [name] if name in schema._fields and not said.isdisjoint(marks) else []
+    return tuple(found)
 
 
 def _field(name: str, hint: Any, schema: type, what: str) -> Field:

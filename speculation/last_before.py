@@ -28,7 +28,7 @@ from afa.model.event_order import EventOrder, is_list
 from afa.model.renamed import renamed
 from afa.operator.contract import OperatorLike
 from afa.operator.plain_data import reading
-from afa.schema import Instant, Schema, as_ticks
+from afa.schema import Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.durations import Duration
 from punctuation.promise import Punctuation
@@ -176,10 +176,7 @@ class LastBefore(Stage):
 
     def _made_filled(self) -> Any:
         schema = self.event_schema
-        given = [
-            (name, Instant if name == schema.instant else Any if kind is None else kind | None if optional else kind)
-            for name, kind, optional in schema.fields
-        ]
+        given = [(field.name, schema.annotation(field)) for field in schema.fields]
         make: Any = NamedTuple  # its fields are known at run time only
         more = [(name, Any if kind is None else kind | None) for name, kind in self._kinds().items()]
         return make(schema.cls.__name__, [*given, *more])

@@ -3,8 +3,9 @@
     {"start": "any", "final": ["large"], "event": ["Pay", [["amount", "int", false, false]]], "register": ["Paid", [..]],
      "arcs": [..], "code": ["odd"], "tick": "ms"}
 
-A field has a name, a type (null: any value), whether it may be None, and whether it holds the event's LE. ``code`` are the names of
-arcs that can't be written as text. Reading it runs nothing; it is only asked whether a line fits.
+A field has a name, a type (null: any value), whether it may be None, and whether it holds the event's LE, or else "time" or "date"
+where it holds these. ``code`` are the names of arcs that can't be written as text. Reading it runs nothing; it is only asked
+whether a line fits.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from afa.errors import AfaError, AutomatonError
 from afa.io.whole_file import write_text
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.schema import SCALARS, Instant, Schema
+from afa.schema import SCALARS, Date, Instant, Schema, Time
 from punctuation.durations import NANOSECONDS
 
 FILE = ".about.json"
@@ -28,6 +29,7 @@ LONGEST = 10_000_000
 FIELDS = 1_000
 """The most fields of a schema: the time to make a class goes with their square."""
 _TYPES: Mapping[str, type] = {kind.__name__: kind for kind in SCALARS}
+MARKS: Mapping[Any, Any] = {"time": Time, "date": Date}
 _VALUES: Mapping[Any, Any] = {int: 0, float: 0.0, bool: False, str: ""}
 
 
@@ -95,8 +97,9 @@ def _about(data: Any) -> About:
 
 
 def _fields(schema: Schema) -> list[Any]:
+    marks = dict.fromkeys(schema.times, "time") | dict.fromkeys(schema.dates, "date") | {schema.instant: True}
     fields = [
-        [name, None if kind is None else kind.__name__, optional, name == schema.instant] for name, kind, optional in schema.fields
+        [name, None if kind is None else kind.__name__, optional, marks.get(name, False)] for name, kind, optional in schema.fields
     ]
     return [schema.cls.__name__, fields]
 
@@ -106,7 +109,7 @@ def _class(name: str, fields: list[list[Any]]) -> Any:
         raise AfaError(f"expected at most {FIELDS} fields but got {len(fields)} of {name[:80]!r}")
     make: Any = NamedTuple  # its fields are known at run time only
     kinds: list[tuple[str, Any]] = []
-    for field, kind, optional, instant in fields:
-        found: Any = Any if kind is None else _TYPES[kind]
-        kinds.append((field, Instant if instant else found | None if optional and kind is not None else found))
+    for field, kind, optional, mark in fields:
+        found: Any = Any if kind is None else MARKS.get(mark, _TYPES[kind])
+        kinds.append((field, Instant if mark is True else found | None if optional and kind is not None else found))
     return make(name, kinds)

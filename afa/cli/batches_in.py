@@ -80,7 +80,8 @@ def _chosen(job: CommandRequest, source: FileSource, events: Schema) -> list[Fil
     fields = [field for field in events.fields if field.name != events.instant]
     if not named["le"] and events.instant in names and "le" not in names:
         named["le"] = events.instant
-    kinds = {field.name: field.type.__name__ if field.type else ANY for field in fields}
+    kinds = {field.name: field.type.__name__ if field.type else ANY for field in fields} | dict.fromkeys(events.times, TIME)
+    kinds.pop(events.instant or "", None)
     roles = {
         field.name: "the key" if field.name in job.keys else f"field {field.name} of {events.cls.__name__}" for field in fields
     }

@@ -7,6 +7,7 @@ field, too.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,10 @@ from afa.io.event_class import BESIDE, TIMES, event_class, is_field, times_among
 from afa.io.file_columns import TICKS
 from afa.io.text_files import FileSource, in_one_line
 from afa.language.bare_numbers import check_units
-from afa.language.query import TYPE, Query, query
+from afa.language.query import TYPE, Query, over_named, query
 from afa.language.sql_query import sql
 from afa.model.event_order import fields_in
 from afa.operator.contract import Pattern
-from punctuation.door import scalar_of
-from punctuation.timestamps import is_time_type
 
 SUFFIXES = (".sase", ".sql")
 ORDER = re.compile(r"\bORDER\s+BY\s+[\"`]?(\w+)", re.IGNORECASE)
@@ -74,15 +73,14 @@ def _of_some(
     """Return the query over columns of the first types that it can be read with, and these types."""
     kinds = guesses[0]
     try:
-        found = _read(job, written, kinds, needed)
-        return _read(
-            job, written, kinds, needed | {*fields_in(found.tree.order), *found.tree.key}
-        ), kinds  # whose keys and order are never None
+        tree = _read(job, written, kinds, needed).tree
+        needed = needed | {*fields_in(tree.order), *tree.key}  # which are never None
+        return _read(job, written, kinds, needed), kinds
     except AfaError as error:
         if len(guesses) > 1:
             return _of_some(job, written, guesses[1:], needed)
         said = one_line(AfaError(str(error).splitlines()[0]))
-        raise CommandError(f"{job.pattern}: {said}{_unnamed(kinds, str(error))}") from error
+        raise CommandError(f"{job.pattern}: {said}") from error
 
 
 def _text(file: str) -> str:
@@ -92,16 +90,18 @@ def _text(file: str) -> str:
 
 def _read(job: CommandRequest, written: str | Pattern, kinds: dict[str, Any], needed: set[str | None]) -> Query:
     told: dict[str, Any] = {"tick": job.tick, "order_by": job.order_by}
-    if not isinstance(written, str):
-        found: Any = written.over(lambda: _event("Event", job, kinds, needed), type=job.type, **told)
-        return found  # type: ignore[no-any-return]
-    text = written
-    if is_sql(job.pattern):
-        read: Query = sql(text, event=_event("Event", job, kinds, needed), **told)
-        return read
-    name = TYPE.search(text)
-    event: Any = _event(name[1] if name and not {job.type, "type"} & set(kinds) else "Event", job, kinds, needed)
-    return query(text, event=event, type=job.type, **told)
+    text = written if isinstance(written, str) else ""
+    named = None if is_sql(job.pattern) or {job.type, "type"} & set(kinds) else TYPE.search(text)
+
+    def read(without: Collection[str]) -> Query:
+        event = _event(named[1] if named else "Event", job, kinds, needed, without)
+        if not isinstance(written, str):
+            found: Any = written.over(lambda: event, type=job.type, **told)
+            return found  # type: ignore[no-any-return]
+        made: Query = sql(text, event=event, **told) if is_sql(job.pattern) else query(text, event=event, type=job.type, **told)
+        return made
+
+    return over_named(read)
 
 
 def is_sql(pattern: str) -> bool:
@@ -118,26 +118,10 @@ def _time(kinds: dict[str, Any], statement: Any) -> str | None:
     return times[0] if len(times) == 1 and "le" not in kinds else None
 
 
-def _event(name: str, job: CommandRequest, kinds: dict[str, Any], needed: set[str | None]) -> Any:
+def _event(name: str, job: CommandRequest, kinds: dict[str, Any], needed: set[str | None], without: Collection[str]) -> Any:
     """Return an event class with a field for each column that a query can read, and one for the times, whatever they are called."""
-    beside = {*BESIDE, job.until, job.diff}
-    time = job.time
+    beside, time = {*BESIDE, job.until, job.diff, *without}, job.time
     if time is None or time in beside or time not in kinds or not is_field(time):
         time = next((column for column in TIMES if column not in kinds), "le__")
         kinds = {**kinds, time: pa.int64()}
     return event_class(kinds, name, time, needed, beside)
-
-
-def _unnamed(kinds: dict[str, Any], said: str) -> str:
-    """Say why a column that an error names is no field."""
-    for name, kind in kinds.items():
-        if not re.search(rf"got '?{re.escape(name)}\b", said):
-            continue
-        if not is_field(name):
-            return f"; rename column {name!r}: it is no name of a field"
-        if is_time_type(kind):
-            return f"; column {name!r} is {kind}: of times a query reads one column, which --time names; store others as integers"
-        if scalar_of(kind) is None:
-            cast = "cast it to double" if pa.types.is_decimal(kind) else "a field is an int, a float, a bool or a text"
-            return f"; column {name!r} is {kind}, which no query reads: {cast}"
-    return ""

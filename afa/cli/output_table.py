@@ -14,13 +14,11 @@ import pyarrow.compute as pc
 from afa.cli.fault import CommandError
 from afa.explain.reasons.because_column import BECAUSE, because_type
 from afa.io.answer import Answer, as_arrow
-from afa.io.table_times import TimeType
+from afa.io.table_times import TimeType, leaving
 from afa.operator.member_columns import MEMBERS, column_type, in_arrow
 from afa.schema import Field, Schema
 from punctuation.door import Table, table_of
 from punctuation.timestamps import Timed, ticks_in
-
-ENDS = ("le", "re")
 
 
 class OutputTable:
@@ -33,13 +31,14 @@ class OutputTable:
         self._times, self._members = times, core.members
         fields = [Field(name, None, True) for name in keys]
         fields += [field if field.type else field._replace(type=str) for field in shown.fields]
-        self._fields = [*fields, *(Field(name, int, False) for name in (*ENDS, "diff"))]
+        self._fields = [*fields, *(Field(name, int, False) for name in ("le", "re", "diff"))]
         self._keys = {name: none.column(name) for name in keys}
         self._like = Table("arrow", none, none)
         given: Any = table_of(none if shown.scalar else none.to_pydict())  # fields of any type leave as columns of objects
         # no rows of the input: in a list before others it says that the operator's output is such tables
         self.none: Table = given if times is None else Timed(given, {}, times.times)
-        empty = Answer([[]] * len(self._fields), self._fields, self._keys, times, (*ENDS, *shown.times), whole=True)
+        leave = leaving(times, "arrow", shown, core.taken, keys)
+        empty = Answer([[]] * len(self._fields), self._fields, self._keys, leave, whole=True)
         self.schema: pa.Schema = empty.to(self._like).schema
         if self._members is not None:
             kind = column_type(self._members, [event.arc for event in core.arcs.table.events], times)

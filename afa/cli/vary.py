@@ -23,7 +23,7 @@ from afa.frames.frame_reading import FrameReading
 from afa.io.file_bytes import STREAM
 from afa.io.files import open_source
 from afa.io.frame import Frame
-from afa.io.table_times import as_times
+from afa.io.table_times import as_times, leaving
 from afa.io.text_files import FileSource
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.operator.contract import Pattern
@@ -58,7 +58,7 @@ def sweep(job: CommandRequest) -> None:
         raise
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    matches = as_times(found.matches, ("le", "re", *shown.times), rows.times)
+    matches = as_times(found.matches, leaving(rows.times, "arrow", shown, made[0].events, job.keys))
     with writing(job.output, matches.schema) as write:
         write(matches)
     _show(found, job, len(table), time.perf_counter() - began)

@@ -13,7 +13,7 @@ from afa.frames.frame_reading import FrameReading
 from afa.io.answer import Answer
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
-from afa.io.table_times import TimeType
+from afa.io.table_times import TimeType, leaving
 from afa.operator.member_columns import MEMBERS, in_arrow
 from afa.schema import Field
 
@@ -75,7 +75,8 @@ def written(columns: Columns, frame: Frame, asked: OperatorPlan, reading: FrameR
     shown = {field.name: field for field in asked.shown.fields}
     fields = [shown.get(name, Field(name, None, True)) for name in columns]
     keys = {name: frame.raw(name, "key") for name in asked.keys if name in frame.names}
-    return framed(Answer(list(columns.values()), fields, keys, times, ("le", "re", *asked.shown.times), True), frame)
+    leave = leaving(times, frame.table.kind, asked.shown, asked.events, asked.keys)
+    return framed(Answer(list(columns.values()), fields, keys, leave, whole=True), frame)
 
 
 def _members(column: Any, times: TimeType) -> Any:

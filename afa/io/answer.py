@@ -8,7 +8,7 @@ Keys leave as they came, times in the type in which times came, all else by the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +44,7 @@ class Answer(NamedTuple):
     # the columns of the key, each with that of the input in whose type it leaves; at its full width, as a key may have come with an
     # earlier, wider batch. None: there is no such column, and keys are text where the output is Arrow's.
     keys: Mapping[str, Any] = NOTHING
-    times: TimeType | None = None  # the type in which times leave; None: as ticks
-    timed: Collection[str] = ("le", "re")  # the columns of times
+    times: Mapping[str, TimeType] = NOTHING  # the types in which columns of times leave: `afa.io.table_times.leaving`
     whole: bool = False  # whether the input holds all keys, which then leave in the type of its columns, however narrow
 
     def to(self, like: Table) -> Any:
@@ -53,15 +52,15 @@ class Answer(NamedTuple):
 
         Raises `ChangeError`: two columns have one name; Arrow does not hold a value, or the type of times does not hold a time.
         """
-        columns, fields, keys, times, timed, whole = self
+        columns, fields, keys, times, whole = self
         written: Any = _in_arrow if like.in_arrow else _in_pandas if like.kind == "pandas" else _as_array
         made: dict[str, Any] = {}
         for column, field in zip(columns, fields):
             name = field.name
             if name in made:
                 raise ChangeError(f"expected columns of different names in the output but got {name!r} twice: rename one of them")
-            if times is not None and name in timed:
-                made[name] = times.column(column, name)
+            if name in times:
+                made[name] = times[name].column(_listed(column), name)
             else:
                 made[name] = written(column, field, name in keys, keys.get(name), whole)
         return like.made(made)

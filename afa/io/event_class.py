@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from afa.errors import AfaError
-from afa.schema import Instant
+from afa.schema import LEFT_OUT, Date, Instant, Time
 from punctuation.door import Table, scalar_of, table_of
 from punctuation.timestamps import is_time_type
 
@@ -26,12 +26,15 @@ class TableEvents(NamedTuple):
     tick: str | None
 
 
-def events_of(given: Any, name: str = "Event", time: str | None = None) -> TableEvents:
+def events_of(
+    given: Any, name: str = "Event", time: str | None = None, tick: str | None = None, without: Collection[str] = ()
+) -> TableEvents:
     """Return the events of a class, an Arrow schema, or a table of any library.
 
     A column without a missing value is a field of its scalar; any other one, and each nullable field of a schema, may be None. The
-    only column of timestamps is the time (`afa.Instant`), where there is no column ``le``; others, and what is no scalar, are left
-    out.
+    only column of timestamps or dates is the time (`afa.Instant`), where there is no column ``le``. Others are an `afa.Time` or an
+    `afa.Date`, unless LE is ints and nothing says a ``tick``; a DECIMAL is a float. What is no scalar is left out, as are the
+    columns that it is ``without``.
 
     ``time`` names, without case, the column of times or ints that is the time.
 
@@ -40,7 +43,7 @@ def events_of(given: Any, name: str = "Event", time: str | None = None) -> Table
     >>> import pyarrow as pa
     >>> events_of({"card": ["a", "b"], "amount": [5, None]}).cls.__annotations__
     {'card': <class 'str'>, 'amount': int | None}
-    >>> events_of(pa.schema([pa.field("amount", pa.int64(), nullable=False), ("at", pa.timestamp("ms"))]))[1]
+    >>> events_of(pa.schema([pa.field("amount", pa.int64(), nullable=False), ("at", pa.timestamp("ms"))])).tick
     'ms'
     """
     if isinstance(given, type):
@@ -54,7 +57,8 @@ def events_of(given: Any, name: str = "Event", time: str | None = None) -> Table
     else:
         time = times[0] if len(times) == 1 and "le" not in kinds else None
     full = {field.name for field in schema if not field.nullable}
-    made = event_class(kinds, name, time, full)
+    ticks = tick is not None or is_time_type(kinds.get(time or "le", pa.date32()))  # by LE's, if not by tick=
+    made = event_class(kinds, name, time, full, (*BESIDE, *without), ticks)
     if not made._fields:  # type: ignore[attr-defined]
         raise AfaError(f"expected columns of int, float, bool or str but got {', '.join(map(str, schema)) or 'none'}")
     if time is None or pa.types.is_integer(kinds[time]):
@@ -68,19 +72,46 @@ def event_class(
     time: str | None,
     full: Collection[str | None],
     beside: Collection[str | None] = BESIDE,
+    ticks: bool = True,
 ) -> type:
-    """Return an event class with a field for each column that a query can read; those of ``full`` are never None."""
+    """Return an event class with a field for each column that a query can read; those of ``full`` are never None.
+
+    Columns ``beside`` are left out. ``ticks``: whether it is known what a tick is, by which other columns of times are ints.
+    """
     fields: list[tuple[str, Any]] = []
+    left_out = dict[str, str]()
     for column, kind in kinds.items():
-        scalar = scalar_of(kind)
-        if column in beside or not is_field(column):
+        if column in beside:
             continue
-        if column == time:
+        if column == time and is_field(column):
             fields.append((column, Instant))
-        elif scalar is not None:
-            fields.append((column, scalar if column in full else scalar | None))
+        elif said := _no_field(column, kind, ticks):
+            left_out[column] = said
+        else:
+            fields.append((column, _type_of(kind) if column in full else _type_of(kind) | None))
     make: Any = NamedTuple  # its fields are known at run time only
-    return make(name, fields)  # type: ignore[no-any-return]
+    made = make(name, fields)
+    setattr(made, LEFT_OUT, left_out)
+    return made  # type: ignore[no-any-return]
+
+
+def _no_field(column: str, kind: pa.DataType, ticks: bool) -> str | None:
+    """Return why a column is no field; None: it is one."""
+    if not is_field(column):
+        return f"rename column {column!r}: it is no name of a field"
+    if is_time_type(kind) and not ticks:
+        return f"column {column!r} is {kind}, and nothing says what one int of a time counts: say tick=, 'ms' for example"
+    if _type_of(kind) is None:
+        return f"column {column!r} is {kind}, which no query reads: a field is an int, a float, a bool, a text or a time"
+    return None
+
+
+def _type_of(kind: pa.DataType) -> Any:
+    """Return the type of a field that holds the values of an Arrow type; None: there is none."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if is_time_type(kind):
+        return Date if pa.types.is_date(kind) else Time
+    return float if pa.types.is_decimal(kind) else scalar_of(kind)
 
 
 def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:

@@ -85,6 +85,8 @@ def _typed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
         return array.cast(TYPES.get(column.kind, pa.string()))
     if column.kind == ANY:
         return array
+    if pa.types.is_decimal(array.type) and column.kind == "float":  # whose cast by Arrow is not the nearest float
+        array = pa.array([None if item is None else float(item) for item in array.to_pylist()], pa.float64())
     scalar = float if pa.types.is_decimal(array.type) else scalar_of(array.type)
     found = scalar.__name__ if scalar else None
     if column.kind == KEY:

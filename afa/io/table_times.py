@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.errors import AfaError, ChangeError
+from afa.schema import Schema
 from punctuation.door import Table, is_arrow
 from punctuation.durations import NANOSECONDS
 from punctuation.reading import ARC, PUNCTUATION
@@ -46,6 +48,17 @@ class TimeType(NamedTuple):
             kind = pa.timestamp(tick, getattr(kind, "tz", None))
         return cls(Times("arrow", kind), tick)
 
+    @classmethod
+    def of_dates(cls, kind: str, tick: str) -> TimeType:
+        """Return the type in which dates leave, in a table of a kind."""
+        if kind == "pandas":
+            return cls(Times("objects", date(1970, 1, 1)), tick)
+        if kind == "dict":
+            return cls(Times("numpy", np.dtype("M8[D]")), tick)
+        import pyarrow as pa
+
+        return cls(Times("arrow", pa.date32()), tick)
+
     def column(self, ticks: Any, name: str) -> Any:
         """Return a column of ticks, some of which may be missing, as one of this type; errors say ``name``."""
         if not isinstance(ticks, np.ndarray) or ticks.dtype != np.int64:
@@ -59,11 +72,25 @@ class TimeType(NamedTuple):
             raise ChangeError(str(error)) from None
 
 
-def as_times(table: Any, names: Collection[str], times: TimeType | None) -> Any:
+def leaving(
+    times: TimeType | None, kind: str, shown: Schema, taken: Schema | None = None, keys: Collection[str] = ()
+) -> dict[str, TimeType]:
+    """Return the types in which columns leave a table of a kind: LE and RE, times of what is shown and of keys.
+
+    ``times``: that in which LE came; None: as ints. ``taken``: the events, of which ``keys`` may be fields.
+    """
+    timed, dates = ([name for name in keys if name in names] for names in ((taken.times, taken.dates) if taken else ((), ())))
+    if times is None:
+        return {}
+    found, dates = dict.fromkeys(("le", "re", *shown.times, *timed), times), [*shown.dates, *dates]
+    return found | dict.fromkeys(dates, TimeType.of_dates(kind, times.tick)) if dates else found
+
+
+def as_times(table: Any, times: Mapping[str, TimeType]) -> Any:
     """Return an Arrow table in which some columns of ticks are times."""
     for i, name in enumerate(table.column_names):
-        if times is not None and name in names:
-            table = table.set_column(i, name, times.column(table.column(i), name))
+        if name in times:
+            table = table.set_column(i, name, times[name].column(table.column(i), name))
     return table
 
 

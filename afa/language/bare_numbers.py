@@ -50,7 +50,7 @@ def _of_situations(pattern: Any) -> Iterator[tuple[str, str]]:
 def _of_query(query: Any, columns: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields each bare number that stands for time as it is written, and the text to write instead."""
     tree, schema = query.tree, Schema.of(query.tree.event, "event")
-    named = {field.name for field in schema.fields if field.type is int and field.name in columns} | {schema.instant, tree.time}
+    named = {field.name for field in schema.fields if field.type is int and field.name in columns} | {*schema.times, tree.time}
     named |= {name for name, field, _ in tree.neighbours if field == "" or field in named}
     times = frozenset(name for name in named if name is not None)
     if tree.window is not None and tree.bare:
@@ -58,22 +58,22 @@ def _of_query(query: Any, columns: Collection[str]) -> Iterator[tuple[str, str]]
             f"WITHIN {tree.window}",
             f"WITHIN {tree.window} seconds (INTERVAL '{tree.window}' SECOND, within(seconds={tree.window}))",
         )
-    for node, name in _nodes((tree.pattern, tree.before, tree.after, tree.returns or ()), "e"):
+    for node, name in nodes_of((tree.pattern, tree.before, tree.after, tree.returns or ()), "e"):
         parts = (node.left, node.right) if isinstance(node, Compare) else (node.x, *node.items) if isinstance(node, In) else ()
         if parts and _kind(parts, times) is None:
             yield _written(node, name), "span('30 seconds') (INTERVAL '30' SECOND, afa.span(..)) for 30"
 
 
-def _nodes(part: Any, name: str) -> Iterator[tuple[Expr, str]]:
+def nodes_of(part: Any, name: str) -> Iterator[tuple[Expr, str]]:
     """Yield the nodes of all expressions of a part of a tree, each with the name of the event under test."""
     if isinstance(part, Expr):
         yield from ((node, name) for node in walk(part))
     elif isinstance(part, tuple):
         for each in part:
-            yield from _nodes(each, name)
+            yield from nodes_of(each, name)
     elif is_dataclass(part):
         for field in fields(part):
-            yield from _nodes(getattr(part, field.name), part.name if isinstance(part, Component) else name)
+            yield from nodes_of(getattr(part, field.name), part.name if isinstance(part, Component) else name)
 
 
 def _kind(parts: Collection[Expr], times: frozenset[str]) -> str | None:

@@ -214,8 +214,8 @@ def _fields(said: BuilderWords) -> list[str]:
         for field in fields:
             if field is not None and field not in names:
                 assert said.event is not None
-                known = ", ".join(names)
-                raise QueryError(f"expected a field of {said.event.__name__} but got {word} {field!r}; its fields: {known}")
+                hint = Schema.of(said.event, "event").hint(field)
+                raise QueryError(f"expected a field of {said.event.__name__} but got {word} {field!r}; {hint}")
     return names
 
 

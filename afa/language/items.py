@@ -149,8 +149,7 @@ class ItemReader:
             known = ", ".join(name for name in self.groups if name)
             raise AutomatonError(f"expected one of the components {known} but got {component!r}")
         if field is not None and field not in self.types:
-            names = ", ".join(self.types)
-            raise AutomatonError(f"expected a field of {self.event.cls.__name__} but got {field!r}; its fields: {names}")
+            raise AutomatonError(f"expected a field of {self.event.cls.__name__} but got {field!r}; {self.event.hint(field)}")
 
     # -- what becomes of an item --------------------------------------------------------------------------------------------
 

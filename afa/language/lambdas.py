@@ -242,8 +242,7 @@ class MatchReader(FunctionReader):
         for field in self.event_schema.fields:
             if field.name == node.attr:
                 return field
-        fields = ", ".join(field.name for field in self.event_schema.fields)
-        raise Unreadable(f"{node.attr} is no field of {self.event_schema.cls.__name__}", f"its fields: {fields}", node)
+        raise Unreadable(f"{node.attr} is no field of {self.event_schema.cls.__name__}", self.event_schema.hint(node.attr), node)
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """``m.a.prev(2)``, ``prev(e.price)``, the class that a match shows, or a helper function."""

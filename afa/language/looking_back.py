@@ -19,7 +19,7 @@ from afa.language.pattern import Component, Tree
 from afa.language.payload_classes import made
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import both, either, true
-from afa.schema import Instant, Schema
+from afa.schema import Instant, Schema, Time
 from speculation.last_before import LastBefore
 
 
@@ -37,8 +37,8 @@ class LookingBack(NamedTuple):
         if not tree.before and not tree.neighbours:
             return None
         given = Schema.of(tree.event, "event")
-        fields = [(f.name, Instant if f.name == given.instant else f.type, f.optional) for f in given.fields]
-        kinds = {field.name: field.type for field in given.fields} | {"": int}
+        fields = [(f.name, f.type and given.annotation(f._replace(optional=False)), f.optional) for f in given.fields]
+        kinds = {name: Time if kind is Instant else kind for name, kind, _ in fields} | {"": Time}
         beside = [(name, kinds[field], True) for name, field, _ in tree.neighbours]
         if not tree.before:
             return cls(tree, made(tree.event.__name__, (*fields, *beside)), {}, [])

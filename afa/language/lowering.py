@@ -8,11 +8,11 @@ Each step is an arc; a state that skips has one more, from itself to itself. No 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from afa.errors import AutomatonError
 from afa.expression.arc_functions import Derived, SkipText
-from afa.expression.nodes import Binary, Const, Expr
+from afa.expression.nodes import Binary, Const, Expr, If, Ticks
 from afa.expression.nodes import FieldRead as Named
 from afa.expression.splitting import clauses
 from afa.expression.text import text_of_expr
@@ -25,7 +25,7 @@ from afa.language.presence import Presence
 from afa.language.registers import FRESH, Registers, Running
 from afa.language.row_places import counts_of
 from afa.language.steps import StateGraph, StateStep
-from afa.language.terms import OF_ROW, Aggregate, Ref
+from afa.language.terms import OF_ROW, Aggregate, Final, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -54,7 +54,6 @@ class Lowered:
         self.back = LookingBack.of(tree)
         self.event = Schema.of(tree.event if self.back is None else self.back.event, "event")
         self.positions = Positions.of(tree.pattern)
-        self.instants = {self.event.instant, *(name for name, field, _ in tree.neighbours if field in ("", self.event.instant))}
         names = list(dict.fromkeys(component.name for component in self.positions.components))
         self.components = tuple(name for name in names if name not in NO_ROW)
         groups = {"": self.components, **{name: (name,) for name in names}, **dict(tree.subsets)}
@@ -68,8 +67,8 @@ class Lowered:
         ended = [] if self.back is None else [self.reader.read(expr) for expr in self.back.ended]
         self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended, asks)
         self.steps = StateGraph(self.conditions, self.reader, everywhere=each_row is not None)
-        times = tuple(name for name, value in self.returns if is_time(value, self.instants))
-        self.registers = Registers(self.steps, values, tree.payload, times, asks, each_row or (), running.fields)
+        payload = tree.payload, *times_among(self.returns, tree, self.event)
+        self.registers = Registers(self.steps, values, payload, asks, each_row or (), running.fields)
         self.names = self._names()
         self.arc_of: dict[StateStep, Arc] = {}  # where a step is an arc
         self.automaton = Automaton(
@@ -189,11 +188,30 @@ def taken_at_most(positions: Positions, groups: Mapping[str, frozenset[str]]) ->
     return most
 
 
-def is_time(value: Expr, instants: Collection[str | None]) -> bool:
-    """Return whether a value is the LE of an event of the match, or of a neighbour, or the first or last of several."""
-    if isinstance(value, Aggregate):
-        return value.function in ("min", "max") and value.field is not None and value.field in instants
-    return isinstance(value, Ref) and value.field in instants
+def times_among(values: Iterable[tuple[str, Expr]], tree: Tree, event: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which of the values that are shown are times, and which of them dates."""
+    values, found = tuple(values), []
+    for names in (event.times, event.dates):
+        fields = {*names, *(name for name, value in tree.virtual if _is_time(value, names, False))}
+        found.append(tuple(name for name, value in values if _is_time(value, fields, names is event.times)))
+    return found[0], found[1]
+
+
+def _is_time(value: Expr, fields: Collection[str], moves: bool) -> bool:
+    """Return whether a value is one of some fields of an event; ``moves``: also that time, a duration before or behind it."""
+    match value:
+        case (
+            Ref(_, _, field) | Named(_, field) | Aggregate(_, "min" | "max" | "any" | "min_by" | "max_by" | "first" | "last", field)
+        ):
+            return field in fields
+        case Final(x):
+            return _is_time(x, fields, moves)
+        case Binary("+" | "-", x, Ticks()):
+            return moves and _is_time(x, fields, moves)
+        case If(_, then, other):
+            both = [each for each in (then, other) if each != Const(None)]
+            return bool(both) and all(_is_time(each, fields, moves) for each in both)
+    return False
 
 
 def free(name: str, taken: tuple[str, ...]) -> str:

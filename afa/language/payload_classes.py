@@ -14,10 +14,12 @@ class PayloadType(type):
     """The type of these classes, by which pickle and copy know what to do with one."""
 
 
-def made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...] = ()) -> Any:
+def made(
+    name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...] = (), dates: tuple[str, ...] = ()
+) -> Any:
     """Make a NamedTuple class of fields: name, scalar type (None: any value), whether it can be None.
 
-    ``times`` are the int fields that hold the LE of an event; see `afa.schema.Schema`.
+    ``times`` are the int fields that hold times, ``dates`` those of them that leave as dates; see `afa.schema.Schema`.
 
     >>> Trend = made("Trend", (("low", int, False), ("top", float, True)))
     >>> Trend(1, None)
@@ -26,14 +28,14 @@ def made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tu
     >>> pickle.loads(pickle.dumps(Trend)) is Trend
     True
     """
-    return _made(name, fields, times)
+    return _made(name, fields, times, *([dates] if dates else []))
 
 
 @functools.cache
-def _made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...]) -> Any:
+def _made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...], dates: tuple[str, ...] = ()) -> Any:
     types = [(field, (Any if kind is None else kind | None if optional else kind)) for field, kind, optional in fields]
     base = NamedTuple(name, types)  # type: ignore[misc]
-    said = {"_made": (name, fields, times), "_times": times}
+    said = {"_made": (name, fields, times, *([dates] if dates else [])), "_times": times, "_dates": dates}
     return PayloadType(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), **said})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from afa.expression.nodes import FieldRead
 from afa.expression.text import text_of_expr
 from afa.html_tables import pairs, titled
 from afa.language.answer_rows import AnswerPlan, answer_plan
+from afa.language.bare_numbers import nodes_of
 from afa.language.changes import QueryChanges, changes, digests, held_for, renamed
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
@@ -27,7 +28,7 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.choice import differences
 from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
-from afa.model.event_order import VALUES
+from afa.model.event_order import VALUES, fields_in
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern, own_key
@@ -444,15 +445,17 @@ def query(text: Any, *, event: Any = None, tick: str | None = None, type: str | 
     'Match(a_first_price: int, a_count: int)'
     """
     if hasattr(text, "query"):
-        cls, unit = (None, None) if event is None else event_given(event)
-        found: Query = text.query(cls, tick=tick or unit, type=type, order_by=order_by)
-        return found
+        if event is None:
+            return text.query(None, tick=tick, type=type, order_by=order_by)  # type: ignore[no-any-return]
+        return over_events(event, tick, lambda cls, tick: text.query(cls, tick=tick, type=type, order_by=order_by))
     from afa.language.sase_reader import read_sase
 
     named = TYPE.search(text_given(text))
-    cls, unit = event_given(event, named[1] if named else "Event")
-    tick = tick or unit
-    return Query(replace(read_sase(text, cls, tick=tick, type=type, order=order_by), tick=tick))
+
+    def made(cls: Any, tick: str | None) -> Query:
+        return Query(replace(read_sase(text, cls, tick=tick, type=type, order=order_by), tick=tick))
+
+    return over_events(event, tick, made, named[1] if named else "Event")
 
 
 def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
@@ -478,12 +481,32 @@ def text_given(text: Any) -> str:
     return text
 
 
-def event_given(event: Any, name: str = "Event", time: str | None = None) -> tuple[type, str | None]:
-    """Return the class of the events, which may be given as a table, and what its timestamps count."""
+def over_events(
+    event: Any, tick: str | None, made: Callable[[type, str | None], Query], name: str = "Event", time: str | None = None
+) -> Query:
+    """Return the query that is made over a class of events, which may be given as a table, and the tick of these."""
     if event is None:
         raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")
     if isinstance(event, type):
-        return event, None
+        return made(event, tick)
     from afa.io.event_class import events_of  # which loads pyarrow
 
-    return events_of(event, name, time)
+    def read(without: Collection[str]) -> Query:
+        cls, unit = events_of(event, name, time, tick, without)
+        return made(cls, tick or unit)
+
+    return over_named(read)
+
+
+def over_named(read: Callable[[Collection[str]], Query]) -> Query:
+    """Return the query that is read over a table's class without some columns: those of times that it does not name.
+
+    Of these the values need be no ticks.
+    """
+    found = read(())
+    tree, schema = found.tree, Schema.of(found.tree.event, "event")
+    named = {*fields_in(tree.order), tree.time, schema.instant, *tree.key, *(field for _, field, _ in tree.neighbours)}
+    for node, _ in nodes_of((tree.pattern, tree.before, tree.after, tree.returns or (), tree.virtual), ""):
+        named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
+    without = [name for name in schema.times if name not in named]
+    return read(without) if without else found

@@ -54,15 +54,14 @@ class Registers:
     """The register of a query; ``shown`` is the class of payloads.
 
     ``asks``: whether it holds what conditions read. ``optional``: RETURN's values that may be None, whatever the states say.
-    ``kept``: fields that it has, whether one reads them or not.
+    ``kept``: fields that it has, whether one reads them or not. ``payload``: the name of what is shown, its times and its dates.
     """
 
     def __init__(
         self,
         steps: StateGraph,
         returns: tuple[tuple[str, Expr], ...],
-        payload: str,
-        times: tuple[str, ...] = (),
+        payload: tuple[str, tuple[str, ...], tuple[str, ...]],
         asks: bool = True,
         optional: Collection[str] = (),
         kept: Collection[RegisterField] = (),
@@ -77,7 +76,8 @@ class Registers:
         self.slots = self._slots()
         self.fields = {slot.item: FieldRead("r", slot.name) for slot in self.slots if slot.item is not None}
         fields = tuple((slot.name, slot.type, slot.optional) for slot in self.slots)
-        self.shown = made(payload, fields[: len(returns)], times)
+        name, *times = payload
+        self.shown = made(name, fields[: len(returns)], *times)
         whole = self.shown if len(fields) == len(returns) else made("Register", fields)
         self.initial = whole(*(slot.initial for slot in self.slots))
         self.schema = Schema.of(whole, "register")

@@ -17,7 +17,7 @@ from afa.expression.nodes import Binary, Const, Expr, FieldRead, Make, changed, 
 from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
 from afa.language.items import ZEROS, of_one_type
-from afa.language.lowering import Lowered, is_time, take_arc
+from afa.language.lowering import Lowered, take_arc, times_among
 from afa.language.pattern import UNMATCHED, Component, Pattern, Tree, rebuilt
 from afa.language.payload_classes import made
 from afa.language.positions import Positions
@@ -62,8 +62,8 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
     slots = measures.registers.slots
     items = tuple(made_last.get(slot.name, FieldRead("r", slot.name)) for slot in slots)
     finish = take_arc("row", "row", "True", text_of_expr(Make(items), measures.registers.schema), "") if final else None
-    times = tuple(label for label, value in returned if is_time(value.x if isinstance(value, Final) else value, lowered.instants))
-    shown = made(tree.payload, tuple((s.name, s.type, s.optional) for s in slots[: len(values)]), times)
+    times = times_among(returned, tree, lowered.event)
+    shown = made(tree.payload, tuple((s.name, s.type, s.optional) for s in slots[: len(values)]), *times)
     hidden = [i for i, component in enumerate(_components(tree.pattern)) if component in (tree.rows or ())]
     return measures, Rows(Schema.of(shown, "row"), frozenset(hidden), repr(_alike(tree)), finish)
 

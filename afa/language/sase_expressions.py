@@ -291,7 +291,7 @@ class SaseExpressionReader(Translator):
         if found is None:
             end = getattr(node, "end_col_offset", 1) - 1
             at = ast.Name(attribute, lineno=1, col_offset=end)
-            raise Unreadable(f"{attribute}, which is no field of {self.schema.cls.__name__}", f"its fields: {self.fields}", at)
+            raise Unreadable(f"{attribute}, which is no field of {self.schema.cls.__name__}", self.schema.hint(attribute), at)
         return found.type
 
     def term(self, term: Expr, type_: type | None, node: ast.AST) -> Expr:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from afa.errors import AfaError
-from afa.language.query import Query, event_given, text_given
+from afa.language.query import Query, over_events, text_given
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, SKIP
 from afa.model.renamed import renamed as old_names
@@ -103,9 +103,11 @@ def sql(
     time = time_in(text_given(text), dialect)  # refuses what is no statement
     if event is None:
         return SqlQuery(text, dialect, tick, order_by, ties)
-    cls, unit = event_given(event, time=time)
-    tick = tick or unit
-    return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+
+    def made(cls: Any, tick: str | None) -> Query:
+        return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+
+    return over_events(event, tick, made, time=time)
 
 
 def over_columns(pattern: Any, columns: Callable[[], Any]) -> Any:

@@ -324,7 +324,9 @@ class _SqlText:
         if written.lower() == self._le:
             way = f"a field {written} of {self._schema.cls.__name__}, annotated afa.Instant, makes the time a value"
         else:
-            way = f"its fields: {', '.join(self._view.columns)}{did_you_mean(written, self._view.columns)}"
+            named = next((name for name in self._schema.left_out if name.lower() == written.lower()), None)
+            columns = self._view.columns
+            way = f"its fields: {', '.join(columns)}{did_you_mean(written, columns)}" if named is None else self._schema.hint(named)
         raise self._refused(column, f"expected a field of {self._schema.cls.__name__} but got {written!r}; {way}")
 
     def _virtually(self, value: Expr) -> str:

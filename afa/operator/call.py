@@ -155,7 +155,8 @@ class Core(Twins, Member):
         """Let tables of output have the fields of a NamedTuple class only, the first ones of those that matches have."""
         self.shapes.clear()
         shown = self.shown.fields[: len(fields._fields)]  # type: ignore[attr-defined]
-        self.shown = Schema(fields, shown, times=tuple(name for name in self.shown.times if name in fields._fields))  # type: ignore[attr-defined]
+        times, dates = ([name for name in names if name in fields._fields] for names in (self.shown.times, self.shown.dates))  # type: ignore[attr-defined]
+        self.shown = Schema(fields, shown, times=tuple(times), dates=tuple(dates))
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ class Members:
     @property
     def times(self) -> bool:
         field = self.field
-        return self.asked == "le" if field is None else self.event is not None and field.name == self.event.instant
+        return self.asked == "le" if field is None else self.event is not None and field.name in self.event.times
 
     def _value(self, change: Change) -> Any:
         if self._place is not None:

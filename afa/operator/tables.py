@@ -20,7 +20,7 @@ from afa.errors import ChangeError
 from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
 from afa.io.event_batch import TIMES
 from afa.io.listed_columns import listed, picked
-from afa.io.table_times import TimeType, with_le, with_ticks
+from afa.io.table_times import TimeType, leaving, with_le, with_ticks
 from afa.model.arc import Arc
 from afa.operator.announced import Announcing
 from afa.operator.arc_input import ArcSource
@@ -399,6 +399,6 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         arcs = [event.arc for event in core.arcs.table.events]
         place = len(fields) - 1 - mixed
         columns[place] = in_arrow(columns[place], members, arcs, times)
-    timed = ("le", "re", *core.shown.times)
+    leave = leaving(times, like.kind, core.shown, core.taken, keys.labels if keys else ())
     given = {name: like.column(name) if name in keys.columns else None for name in keys.labels} if keys else NOTHING
-    return Answer(columns, fields, given, times, timed).to(like)
+    return Answer(columns, fields, given, leave).to(like)

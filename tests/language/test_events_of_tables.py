@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import afa
-from afa import AfaError, Instant
+from afa import AfaError, Instant, Time
 from afa.io.event_class import events_of
 from afa.language import one
 
@@ -98,7 +98,7 @@ def test_what_is_no_field_is_left_out() -> None:
     }
     assert events_of(odd).cls.__annotations__ == {"n": int}
     two = {"n": [1], "one": [datetime(2026, 1, 1)], "other": [datetime(2026, 1, 1)]}
-    assert events_of(two).cls.__annotations__ == {"n": int}
+    assert events_of(two).cls.__annotations__ == {"n": int, "one": Time, "other": Time}
 
 
 def test_what_is_none_is_refused() -> None:

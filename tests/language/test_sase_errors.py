@@ -239,7 +239,7 @@ def test_the_place_is_shown() -> None:
     text = "PATTERN SEQ(A a, B+ b[])\nWHERE skip_till_any_match(a, b[]) {\n    [symbol]\n\tand b[i].prize > b[i-1].price\n}"
     assert refused(text) == (
         "line 4, column 11: expected a condition but got prize, which is no field of Tick; "
-        "its fields: type, symbol, price, volume, halted, note\n"
+        "its fields: type, symbol, price, volume, halted, note; did you mean 'price'?\n"
         "     and b[i].prize > b[i-1].price\n"
         "              ^"
     )

@@ -36,7 +36,7 @@ from afa.extra.live.steering import Steering
 from afa.extra.live.waiting_job import WaitingJob
 from afa.io.column_texts import in_text, iso_texts
 from afa.io.files import comes_once, form_of, open_source
-from afa.io.table_times import as_times
+from afa.io.table_times import as_times, leaving
 from afa.io.text_files import in_one_line
 from afa.language.query_text import text_of
 from afa.model.conflicts import QUERY
@@ -186,9 +186,10 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
 def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, pace: Pace, folder: str) -> LiveOperator:
     job, shown = made.job, made.pattern.shown
     out, times = OutputTable(operator, shown, job.keys, first, None), batches_in.times
+    leave = leaving(times, "arrow", shown, operator._core.taken, job.keys)
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        rows = in_text(as_times(out.in_schema(part), ("le", "re", *shown.times), times)).to_pylist()
+        rows = in_text(as_times(out.in_schema(part), leave)).to_pylist()
         ends = [{"le": time_text(row.pop("le")), "re": time_text(row.pop("re"))} for row in rows]
         return [{"diff": row.pop("diff"), **each, "payload": row} for row, each in zip(rows, ends)]
 

@@ -69,7 +69,8 @@ def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], ti
         else:
             fields.append(known[name] if name in pattern.key else Field(name, *OTHERS.get(name, (int, False))))
     keys = {name: like.column(name) for name in pattern.key}
-    return Answer(list(made.values()), fields, keys, TimeType.of(like, tick), TIMES).to(like)
+    times = TimeType.of(like, tick)
+    return Answer(list(made.values()), fields, keys, {} if times is None else dict.fromkeys(TIMES, times)).to(like)
 
 
 def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> dict[str, Any]:

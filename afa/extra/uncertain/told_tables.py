@@ -45,7 +45,8 @@ def table_of_matches(difference: Difference, shown: Schema, keys: Keys | None, l
     fields = [*(Field(name, None, True) for name in (() if keys is None else keys.names)), *shown.fields]
     fields += [Field(name, int, False) for name in ("le", "re", "diff")]
     given = {name: like.column(name) for name in (() if keys is None else keys.names)}
-    return Answer(columns, fields, given, TimeType.of(like, core.tick), TIMES).to(like)
+    times = TimeType.of(like, core.tick)
+    return Answer(columns, fields, given, {} if times is None else dict.fromkeys(TIMES, times)).to(like)
 
 
 def _ranks(column: Sequence[Any]) -> Any:
