@@ -37,7 +37,8 @@ class RegisterField(NamedTuple):
     @property
     def initial(self) -> Any:
         """The value of the field where it holds nothing."""
-        return None if self.optional or self.type is None else ZEROS[self.type]
+        counts = self.item is not None and self.item.kind == "count"  # 0, also where a row that no match holds shows None
+        return None if (self.optional and not counts) or self.type is None else ZEROS[self.type]
 
 
 class Running(NamedTuple):

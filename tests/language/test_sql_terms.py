@@ -180,6 +180,11 @@ def test_rows_that_no_match_holds(engine: str) -> None:
     ]  # fmt: skip
 
 
+def test_a_variable_that_has_taken_no_row_yet_counts_none_of_them(engine: Any) -> None:
+    query = sql("COUNT(b.z) AS n", "PATTERN (a b) DEFINE b AS x > PREV(x) + 2", "ALL ROWS PER MATCH WITH UNMATCHED ROWS")
+    assert [row[1] for row in told(query, engine)] == [None, 0, 0, None, 0, 1, None]
+
+
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
