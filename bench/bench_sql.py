@@ -330,7 +330,7 @@ def _behind(o: Options) -> Iterator[Row]:
         cases = {
             name: case(o, V, stream, within=within, keyed=keyed),
             f"{name}, MATCH_NUMBER": case(o, V, stream, within=within, keyed=keyed, numbers=True),
-            f"{name}, WHERE n >= 5": case(o, V, stream, within=within, keyed=keyed, least=5),
+            f"{name}, WHERE n >= 4": case(o, V, stream, within=within, keyed=keyed, least=4),
         }
         yield from beside(o, "behind the operator", cases)
 

@@ -96,6 +96,16 @@ def _of_query(query: Any, options: Options) -> PatternOptions:
             "expected a query without MATCH_NUMBER, and without WHERE over what matches show, on Spark, where no stage stands "
             "behind an operator, but got one: number and filter what comes out, or run it with .operator()"
         )
+    if any(offset > 0 for _, _, offset in tree.neighbours):
+        raise AfaError(
+            "expected a query without NEXT, LEAD and $ on Spark, whose buckets hold no watermark back for rows to come, but got "
+            "one: let the pattern go on with a variable for the next row"
+        )
+    if tree.where is not None:
+        raise AfaError(
+            "expected a query without WHERE in an inline view on Spark, where no filter stands before operators, but got one: "
+            "filter the DataFrame, and select from it by its name"
+        )
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)

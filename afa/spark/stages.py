@@ -35,7 +35,10 @@ OLD = {"order_by": "order"}
 
 
 def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {OLD.get(name, name): value for name, value in options.items()}
+    said = {OLD.get(name, name): value for name, value in options.items() if name != "neighbours" or value}
+    if "neighbours" in said:
+        said["neighbours"] = {name: list(beside) for name, beside in said["neighbours"].items()}
+    return said
 
 
 class PatternStages(NamedTuple):

@@ -411,13 +411,12 @@ def test_keys_that_are_fields_or_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.timestamp("us")])
-def test_a_key_that_is_missing_is_refused_where_it_is_asked_for(tmp_path: Path, kind: pa.DataType) -> None:
+def test_a_key_that_is_missing_is_one_as_any_other(tmp_path: Path, kind: pa.DataType) -> None:
     table = rows_of(INTS, pa.int64()).append_column("k", pa.array([None] * 42, kind))
     path = saved(table, tmp_path / "a.parquet")
-    with pytest.raises(AfaError, match="key"):
-        afa.find(pair(int, "x == 7"), table, time="at", window=10, key="k")
-    with pytest.raises(AfaError, match="key"):
-        forced(pair(int, "x == 7"), path, window=10, key="k")
+    found = afa.find(pair(int, "x == 0"), table, time="at", window=10, key="k")
+    assert len(found) == len(forced(pair(int, "x == 0"), path, window=10, key="k")[0]) > 0
+    assert set(found["k"].to_pylist()) == {None}
 
 
 # -- sources ---------------------------------------------------------------------------------------------------------------------

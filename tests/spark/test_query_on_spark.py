@@ -235,3 +235,23 @@ def test_rows_that_show_the_same(spark: Any, tmp_path: Path) -> None:
     kept = changes.writeStream.foreachBatch(afa.spark.keep_current(tmp_path / "now")).trigger(availableNow=True)
     kept.option("checkpointLocation", str(tmp_path / "kept")).start().awaitTermination()
     assert sorted((row.symbol, row.top, 1) for row in spark.read.parquet(str(tmp_path / "now")).collect()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "SELECT * FROM (SELECT * FROM t WHERE price > 2) MATCH_RECOGNIZE ({} DEFINE b AS price > PREV(price))",
+            "without WHERE in an",
+        ),
+        ("SELECT * FROM t MATCH_RECOGNIZE ({} DEFINE b AS price > NEXT(price))", "without NEXT, LEAD and"),
+        (
+            "SELECT * FROM t MATCH_RECOGNIZE ({} DEFINE b AS price > PREV(price)) WHERE low > 2",
+            "without MATCH_NUMBER, and without WHERE",
+        ),
+    ],
+)
+def test_what_of_sql_stands_in_no_bucket(text: str, message: str) -> None:
+    found = afa.sql(text.format("PARTITION BY symbol ORDER BY at MEASURES a.price AS low PATTERN (a b)"), event=Stock, tick="us")
+    with pytest.raises(afa.AfaError, match=message):
+        afa.spark.match(found, time="time")

@@ -143,7 +143,7 @@ def test_through_spark(spark: Any, tmp_path: Path) -> None:
         run_stream(read.transform(afa.spark.match(query, time="time", lateness="1 hour", buckets=2)), tmp_path)
     found = afa.spark.current(spark.read.parquet(str(tmp_path / "changes"))).collect()
     names = [field.name for field in query.shown.fields]
-    got = {((row.symbol, tuple(told(row[name]) for name in names)), micros(row.le), micros(row.re)) for row in found}
+    got = Counter(((row.symbol, tuple(told(row[name]) for name in names)), micros(row.le), micros(row.re)) for row in found)
     assert got == row_worlds.rows(query.tree, [Event(Stock(s, p, start + t * second), start + t * second) for s, p, t in stream])
     assert len(got) > 20
 
