@@ -30,6 +30,7 @@ Adapters: where events come from, and where matches go
     frames/        whole frames through operators
     replay/        find and backtest; stored history: what a pattern would have found there, and what late rows change
     spark/, cli/   on Spark; on the command line
+    duckdb/        whole statements in SQL, around their matches by DuckDB
 
 Explanation, explain/: why. The core imports none of it; `METHODS` below says what it gives to the core's classes
 
@@ -218,7 +219,7 @@ def __getattr__(name: str) -> Any:
     """Load a name of `LAZY`, or a package that stands above this one: `afa.spark` .."""
     if name in LAZY:
         return getattr(importlib.import_module(LAZY[name]), name)
-    if name in ("explain", "language", "replay", "situations", "spark", "uncertain"):
+    if name in ("duckdb", "explain", "language", "replay", "situations", "spark", "uncertain"):
         return importlib.import_module(f"afa.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

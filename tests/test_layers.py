@@ -52,12 +52,12 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.frames"],
     ["afa.replay"],
     ["afa"],
-    ["afa.spark"],
+    ["afa.spark", "afa.duckdb"],
     ["afa.cli"],
     ["afa.extra.live"],
 ]
 TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
-READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark")
+READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark", "afa.duckdb")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
     "afa.cli": "advice batches_in load_query new output_table replay_run request screen vary why write",
@@ -69,7 +69,7 @@ WITH_ARROW = {
     "afa.operator": "member_columns",
     "afa.explain.reasons": "because_column",
     "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
-    "replaying sidecar_file slice_work seen_keys stored sweeping through_spans windowed",
+    "replaying sidecar_file slice_work seen_keys stored sweeping table_answer through_spans windowed",
     "afa.extra.live": "serve_run",
     "afa.extra.situations": "reading_tables",
     "afa.state": "key_columns plain",

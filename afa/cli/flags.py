@@ -188,4 +188,5 @@ Pattern = Annotated[
     ),
 ]
 Input = Annotated[str, typer.Argument(metavar="INPUT", help=FILE)]
+SomeInput = Annotated[str | None, typer.Argument(metavar="INPUT", help=FILE)]
 Source = Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Parquet files, or a folder of them.")]

@@ -31,6 +31,7 @@ OF_HISTORY = ("time", "key", "until", "diff", "type", "window", "tick", "order_b
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
 EXPLAIN = "Say what would be done, from the statistics alone; no row is read."
+TABLES = "The file of a table of a statement, file.sql, in place of INPUT; may be repeated."
 INDEXED = "Whose bounds and sums are kept; may be repeated. By default all of numbers, times and text."
 
 
@@ -69,7 +70,13 @@ def root(
 
 @app.command(cls=Command)
 @takes(*FLAGS)
-def run(pattern: Pattern, file: o.Input, **said: Any) -> None:
+def run(
+    pattern: Pattern,
+    file: o.SomeInput = None,
+    *,
+    tables: Annotated[list[str] | None, option(o.COLUMNS, TABLES, "--input", metavar="NAME=FILE")] = None,
+    **said: Any,
+) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
     Rows are taken as they arrive, in any order; what a late row changes is withdrawn and replaced. Columns named le, re and diff
@@ -78,18 +85,27 @@ def run(pattern: Pattern, file: o.Input, **said: Any) -> None:
     What the options of operators mean stands in docs/guide/options.md.
 
     A query reads all columns by their names; its key and window are its own, --tick is what one tick is, --order-by its order_by=.
-    A temporal pattern takes readings; its window is its own, its key where it says one.
+    A temporal pattern takes readings; its window is its own, its key where it says one. A statement in SQL takes files by the names
+    of its tables; where it joins, groups, counts, DuckDB does that (pip install "afa\\[duckdb]"), and the rows are printed.
 
     [bold]afa run vees.py:two_vees ticks.csv --time time --key symbol --window 7000[/]
     [bold]afa run theft.sase readings.csv --time at[/]
     [bold]afa run vees.py:make ticks.csv --key symbol --window 10m --vary drop=0.5:1.5:0.1[/]
+    [bold]afa run falls.sql --input ticks=ticks.parquet --input stocks=stocks.csv[/]
     """
     from afa.cli.request import CommandRequest
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
     from afa.cli.vary import sweep
 
+    if (file is None) == (tables is None):
+        raise typer.BadParameter("expected INPUT, or the tables of a statement: --input NAME=FILE", param_hint="INPUT")
     with plain_exit():
-        (sweep if said["vary"] else run_job)(CommandRequest.of(pattern, file, said))
+        if tables is not None:
+            from afa.cli.whole_run import run_tables  # which loads sqlglot
+
+            run_tables(CommandRequest.of(pattern, "", said), tables)
+        else:
+            (sweep if said["vary"] else run_job)(CommandRequest.of(pattern, str(file), said))
 
 
 for _name, _module in ADDED["afa.cli"].items():  # commands of extras

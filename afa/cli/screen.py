@@ -149,7 +149,7 @@ class Screen:
     def _line(self, row: dict[str, Any]) -> str:
         sign = "+" if row["diff"] > 0 else "-"
         left = ("le", "re", "diff", *([MEMBERS] if self._job.members else []), *([BECAUSE] if self._job.reasons else []))
-        payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in left)
+        payload = (f"{name}={plain_text(value)}" for name, value in row.items() if name not in left)
         members = [f"{MEMBERS}={row[MEMBERS]}"] if self._job.members and row["diff"] > 0 else []
         why = f"\n    {row[BECAUSE]['text']}" if self._job.reasons else ""
         return " ".join((sign, f"[{time_text(row['le'])}, {time_text(row['re'])})", *payload, *members)) + why
@@ -178,7 +178,7 @@ def time_text(time: int | str | None) -> str:
     return "forever" if time in (None, FOREVER) else str(time)
 
 
-def _plain(value: Any) -> str:
+def plain_text(value: Any) -> str:
     """Return a value as it is, or quoted where it would not stand for itself in a line."""
     text = str(value)
     return text if text and text.isprintable() and " " not in text else repr(text)

@@ -19,6 +19,8 @@ LAST = {"trino": None, "duckdb": None, "oracle": False, "snowflake": False, "ris
 """Dialects in which NULL comes last, ascending; of each whether it does descending, too: None, it does."""
 FIRST = ("flink", "bigquery", "databricks", "spark")
 """Dialects in which NULL is the smallest value."""
+RANKED = "afa ranked"
+"""What says of a column, in its meta data, that it is no time, as values of it are missing."""
 NONE = (
     "expected ORDER BY, which says which row comes first, but got none: without it the answer depends on how rows come; "
     'write ORDER BY, or say ties="value" (afa.sql), which orders rows by all their values'
@@ -79,7 +81,7 @@ class OrderReader:
 
     def _is_time(self, node: Any, first: str, time: str | None) -> bool:
         """Return whether a first column is LE: a time, or an int, that ascends."""
-        if node.args.get("desc"):
+        if node.args.get("desc") or node.meta.get(RANKED):
             return False
         if self._instant is not None:
             return first == "le" or time == self._instant

@@ -65,7 +65,7 @@ SOME_ROW = Compare(">", Aggregate("", "count"), Const(0))
 
 
 def read(
-    text: str,
+    text: str | Statement,
     event: type,
     *,
     dialect: str | None = None,
@@ -86,12 +86,12 @@ def read(
     >>> tree.window, tree.skip, tree.returns
     (10, 'past last row', (('low', Ref(component='down', which='last', field='price', back=0)),))
     """
-    return _read(text, dialect, lambda found: _SqlText(found, Schema.of(event, "event"), dialect, tick, order, ties).tree())
+    return reading(text, dialect, lambda found: _SqlText(found, Schema.of(event, "event"), dialect, tick, order, ties).tree())
 
 
 def time_in(text: str, dialect: str | None = None) -> str | None:
     """Return the column of the table by which a statement orders rows first, ascending; None: an expression, or none."""
-    return _read(text, dialect, _time_in)
+    return reading(text, dialect, _time_in)
 
 
 def _layers(statement: Statement) -> Layers:
@@ -117,19 +117,20 @@ def _time_in(statement: Statement) -> str | None:
     return str(node.name) if type(node).__name__ == "Column" else None
 
 
-def _read(text: str, dialect: str | None, reader: Callable[[Statement], R]) -> R:
+def reading(text: str | Statement, dialect: str | None, reader: Callable[[Statement], R]) -> R:
     """Return what a reader makes of a statement; a QueryError says where it can't be read."""
-    if not isinstance(text, str):
+    written = text.text.text if isinstance(text, Statement) else text
+    if not isinstance(written, str):
         raise QueryError(f"expected a query as text (str) but got {text!r}")
     if dialect is not None and dialect not in DIALECTS:
         raise QueryError(f"expected dialect= as one of {', '.join(sorted(DIALECTS))} but got dialect={dialect!r}")
     try:
-        return reader(statement_of(text, dialect))
+        return reader(text if isinstance(text, Statement) else statement_of(text, dialect))
     except RefusedError as refused:
-        raise query_error(text, refused) from None
+        raise query_error(written, refused) from None
     except RecursionError:
-        deep = RefusedError("expected less nesting; split the condition over several variables", deepest(text))
-        raise query_error(text, deep) from None
+        deep = RefusedError("expected less nesting; split the condition over several variables", deepest(written))
+        raise query_error(written, deep) from None
 
 
 def deepest(text: str) -> int:

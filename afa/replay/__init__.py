@@ -19,6 +19,7 @@ finding_spans    by statistics, then by scans, each inside what the one before h
 interval_rows    the rows of intervals, by interval
 through_spans    rows of intervals through an operator, one key for each interval; all rows, row group by row group
 find, backtest   `afa.find`, `afa.backtest`: a pattern, or many, in a frame or in files
+table_answer     MATCH_RECOGNIZE over an Arrow table, with SQL's columns
 replaying        `replay`
 amending         `amend`: the difference that late rows and arcs of the past make, and the spans that they concern
 changed_rows     the changes that `amend` is given

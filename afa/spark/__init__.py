@@ -3,6 +3,7 @@
     events.transform(afa.spark.match(automaton, key="tail", time="at", window="24 hours"))
 
 plan            `match`
+whole_sql       `sql`
 pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
 replay_plan     `replay`: a static table, read only where a match can lie
 candidate_rows  rows that may be what a match must contain; box_conditions: as conditions that readers hold against statistics
@@ -38,6 +39,7 @@ from afa.spark.plan import match
 from afa.spark.replay_plan import replay
 from afa.spark.session import NEEDED, local_session
 from afa.spark.table_folder import current, keep_current
+from afa.spark.whole_sql import sql
 
 __all__ = [
     "NEEDED",
@@ -52,6 +54,7 @@ __all__ = [
     "metrics",
     "replay",
     "serve",
+    "sql",
 ]
 
 if TYPE_CHECKING:  # see `afa.ADDED`

@@ -1,0 +1,301 @@
+"""Whole statements: MATCH_RECOGNIZE is afa's, and what stands around it a relational engine's.
+
+    WITH big AS (SELECT * FROM ticks WHERE size > 9) SELECT s.name, m.low FROM big MATCH_RECOGNIZE (..) m JOIN stocks s ON ..
+    1. the engine   WITH big AS (..) SELECT * FROM big
+    2. afa          MATCH_RECOGNIZE (..) over these rows
+    3. the engine   WITH big AS (..) SELECT s.name, m.low FROM afa_matches_.. m JOIN stocks s ON ..
+
+Inner ones come first, so that the rows in front of one may hold the answer of another. An engine is told tables that are its user's
+by their names, and answers of ours by names that nobody has.
+"""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
+
+from afa.errors import AfaError, QueryError
+from afa.language.query import Query, over_events
+from afa.language.sase_grammar import RefusedError
+from afa.language.sql_order import RANKED
+from afa.language.sql_reader import read, reading
+from afa.language.sql_statement import RowPatternMatch, Statement, Word
+from afa.language.sql_text import DIALECTS
+
+ROW = "afa_row"
+"""The field that numbers rows."""
+BESIDE = ("le", "re", "diff", ROW)
+"""What comes with each match beside its columns; a column that is called so goes by another name meanwhile."""
+
+
+class ShownColumn(NamedTuple):
+    """A column of an answer: its name in SQL, that in what afa answers, and whether it is one of the rows in front."""
+
+    name: str
+    field: str
+    of_input: bool
+
+
+class RelationalEngine(ABC):
+    """An engine, as whole statements ask for it."""
+
+    name: str
+    dialect: str
+
+    @abstractmethod
+    def answer(self, statement: str, views: Mapping[str, Any]) -> Any:
+        """Return what a statement answers; ``views``: answers of ours, by the names that they have in it."""
+
+    @abstractmethod
+    def rows(self, statement: str, views: Mapping[str, Any]) -> Any:
+        """Return what a statement answers, to be matched."""
+
+    @abstractmethod
+    def columns(self, rows: Any) -> Sequence[str]:
+        """Return the names of the columns of rows."""
+
+    @abstractmethod
+    def renamed(self, rows: Any, names: Sequence[str]) -> Any:
+        """Return rows with other names of their columns."""
+
+    @abstractmethod
+    def events(self, rows: Any) -> Any:
+        """Return the columns of events, as an Arrow schema; with `ROW`, the numbers of rows, where these bring back the input."""
+
+    @abstractmethod
+    def has_null(self, rows: Any, column: str) -> bool:
+        """Return whether it is known that a value of a column is missing."""
+
+    @abstractmethod
+    def matches(self, query: Query, rows: Any, shown: Sequence[ShownColumn]) -> Any:
+        """Return the matches of a query in rows, with these columns."""
+
+    def rewritten(self, statement: Statement, name: str, rows: Any) -> bool:
+        """Return whether the tree of a statement was changed for what is matched; `RefusedError`: it can't stand round it."""
+        return False
+
+
+def whole(engine: RelationalEngine, text: str, dialect: str | None, tick: str | None, ties: str | None) -> Any:
+    """Return what a statement answers, as the engine does. A `QueryError` says where the text can't be read."""
+    if ties not in (None, "value"):
+        raise AfaError(f'expected "value" or None but got ties={ties!r}')
+
+    def answered(statement: Statement) -> Any:
+        work = _StatementWork(engine, statement, dialect, tick, ties)
+        for name in statement.matches:
+            work.match(name)
+        return work.rest()
+
+    return reading(text, dialect, answered)
+
+
+class _StatementWork:
+    """The work at one statement; ``views``: the answers so far, ``names``: those that they have, by the numbers of the matches."""
+
+    def __init__(
+        self, engine: RelationalEngine, statement: Statement, dialect: str | None, tick: str | None, ties: str | None
+    ) -> None:
+        self._engine, self._statement = engine, statement
+        self._dialect, self._tick, self._ties = dialect, tick, ties
+        self._own = dialect is not None and DIALECTS[dialect] == engine.dialect
+        self._names: dict[str, str] = {}
+        self._views: dict[str, Any] = {}
+
+    def match(self, name: str) -> None:
+        """Answer one MATCH_RECOGNIZE."""
+        engine, match = self._engine, self._statement.matches[name]
+        front, place = self._front(name), self._statement.text.place(match.relation)
+        try:
+            rows = engine.rows(front, self._views)
+        except AfaError:
+            raise
+        except Exception as error:  # whatever the engine raises
+            raise RefusedError(f"expected rows in front of MATCH_RECOGNIZE but got {_refused(engine, error)}", place) from error
+        self._own = not engine.rewritten(self._statement, name, rows) and self._own
+        columns = list(engine.columns(rows))
+        twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
+        if twice is not None:
+            raise RefusedError(f"expected columns of different names in front of MATCH_RECOGNIZE but got {twice!r} twice", place)
+        measures = [each.name.said.strip('"`') for each in match.measures]
+        fields = _fields(columns, measures)
+        rows = engine.renamed(rows, [fields[column.lower()] for column in columns])
+        events = engine.events(rows)
+        time = _time(match)
+        time = time and fields.get(time.lower(), time)
+        if time is not None and engine.has_null(rows, time):
+            match.order[0].meta[RANKED], time = True, None
+        query = self._query(name, _renamed(match, fields), events, time)
+        shown = _shown(match, columns, measures, fields)
+        missing = [each.name for each in shown if each.of_input and each.field not in query.event._fields]  # type: ignore[attr-defined]
+        if missing and ROW not in events.names:
+            raise RefusedError(
+                f"expected columns that an event has, for the rows of matches in a stream, but got {missing[0]!r}; leave it out, "
+                f"FROM (SELECT .. FROM ..) MATCH_RECOGNIZE, or cast it",
+                place,
+            )
+        self._names[name] = f"afa_matches_{uuid.uuid4().hex}"
+        self._views[self._names[name]] = engine.matches(query, rows, shown)
+
+    def rest(self) -> Any:
+        """Return the answer of the statement."""
+        text = self._statement.text.text
+        statement = self._written(0, len(text)) if self._own else self._said(self._statement.tree)
+        try:
+            return self._engine.answer(statement, self._views)
+        except AfaError:
+            raise
+        except Exception as error:
+            raise QueryError(f"expected a statement but got {_refused(self._engine, error)}") from error
+
+    def _front(self, name: str) -> str:
+        """Return the statement of the rows in front, with the views that are known there, each where it hides those around it."""
+        found, node, before, cte = self._relation(name), place_of(name, self._statement), None, None
+        while node is not None:
+            views = node.args.get("with_") if isinstance(node, exp.Query) else None
+            if views is not None:
+                known = views.expressions
+                if before is views:
+                    known = known[: next(i for i, each in enumerate(known) if each is cte)]
+                if known:
+                    recursive = "RECURSIVE " if views.recursive else ""
+                    found = f"(WITH {recursive}{', '.join(map(self._said, known))} SELECT * FROM {found}) AS afa_rows"
+            cte = node if isinstance(node, exp.CTE) else cte
+            before, node = node, node.parent or self._around(node)
+        return f"SELECT * FROM {found}"
+
+    def _relation(self, name: str) -> str:
+        """Return what one MATCH_RECOGNIZE stands over, as it is written, if the engine reads this dialect."""
+        match = self._statement.matches[name]
+        return self._written(self._span(name)[0], match.place) if self._own else self._said(match.relation)
+
+    def _span(self, name: str) -> tuple[int, int]:
+        """Return where in the text what one MATCH_RECOGNIZE stands over begins, and where it ends itself."""
+        meta = place_of(name, self._statement).this.meta
+        return meta["start"], meta["end"] + 1
+
+    def _written(self, begin: int, end: int) -> str:
+        """Return a part of the text, with names for answers."""
+        found, text = "", self._statement.text.text
+        for start, stop, name in sorted(((*self._span(name), name) for name in self._names), key=lambda span: (span[0], -span[1])):
+            if begin <= start and stop <= end:  # it lies in no other one
+                found, begin = f"{found}{text[begin:start]}{self._named(name)}", stop
+        return found + text[begin:end]
+
+    def _named(self, name: str) -> str:
+        """Return the name of an answer, with its alias where it has to be added."""
+        of = self._alias(name)
+        return self._quoted(self._names[name]) + (f" AS {self._quoted(of)}" if of is not None else "")
+
+    def _alias(self, name: str) -> str | None:
+        """Return the name of the rows in front, by which the answer is called where it has no other one; None: that is said."""
+        over = self._statement.matches[name].relation.alias_or_name
+        return over if over and not place_of(name, self._statement).alias and over not in self._statement.matches else None
+
+    def _quoted(self, name: str) -> str:
+        return str(exp.to_identifier(name, quoted=True).sql(dialect=self._engine.dialect))
+
+    def _around(self, root: Any) -> Any:
+        """Return the node that stands for the MATCH_RECOGNIZE over these rows; None: it is the statement."""
+        over = (name for name, each in self._statement.matches.items() if each.relation.root() is root)
+        name = next(over, None)
+        return None if name is None else place_of(name, self._statement)
+
+    def _said(self, node: Any) -> str:
+        """Return a part of the statement in the engine's dialect, with names for answers."""
+        node = node.copy()
+        for table in list(node.find_all(exp.Table)):
+            if table.name in self._names:
+                of = self._alias(table.name)
+                if of is not None:
+                    table.set("alias", exp.TableAlias(this=exp.to_identifier(of, quoted=True)))
+                table.set("this", exp.to_identifier(self._names[table.name], quoted=True))
+        try:
+            return str(node.sql(dialect=self._engine.dialect, unsupported_level=ErrorLevel.RAISE, comments=False))
+        except UnsupportedError as error:
+            raise QueryError(f"expected a statement that {self._engine.name} has words for but got one without: {error}") from error
+
+    def _query(self, name: str, match: RowPatternMatch, events: Any, time: str | None) -> Query:
+        """Return the query of one MATCH_RECOGNIZE over rows."""
+        table, select = exp.Table(this=exp.to_identifier(name, quoted=True)), exp.select("*")
+        if _shows_rows(match) and ROW in events.names:
+            asked = [*(each.name.said.strip('"`') for each in match.measures), ROW]
+            select = exp.select(*(exp.column(each, quoted=True) for each in asked))
+        plain = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
+        part = Statement(self._statement.text, select.from_(table), {name: replace(match, relation=plain)})
+
+        def made(cls: Any, tick: str | None) -> Query:
+            return Query(replace(read(part, cls, dialect=self._dialect, tick=tick, ties=self._ties), tick=tick))
+
+        return over_events(events, self._tick, made, time=time)
+
+
+def _shows_rows(match: RowPatternMatch) -> bool:
+    return match.rows is not None and match.rows.said.upper().startswith("ALL")
+
+
+def place_of(name: str, statement: Statement) -> Any:
+    """Return the node that stands for a MATCH_RECOGNIZE."""
+    trees = [statement.tree, *(each.relation for each in statement.matches.values())]
+    return next(table for tree in trees for table in tree.find_all(exp.Table) if table.name == name)
+
+
+def _refused(engine: RelationalEngine, error: Exception) -> str:
+    """Return an engine's words in one line, without its picture of a text that nobody has written."""
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return f"what {engine.name} refuses: {line}"
+
+
+def _time(match: RowPatternMatch) -> str | None:
+    """Return the column by which rows are ordered first, ascending; None: an expression, or none."""
+    first = match.order[0] if match.order else None
+    if first is None or first.args.get("desc") or first.args.get("nulls_first") is not None:
+        return None
+    return str(first.this.name) if isinstance(first.this, exp.Column) else None
+
+
+def _fields(columns: Sequence[str], measures: Sequence[str]) -> dict[str, str]:
+    """Return by each name in small letters the name that it has for afa: another one, where no field is called so."""
+    from afa.io.event_class import is_field  # which loads pyarrow
+
+    found: dict[str, str] = {}
+    known = {name.lower() for name in (*columns, *measures)}
+    for name in (*columns, *measures):
+        if is_field(name) and name.lower() not in BESIDE:
+            found.setdefault(name.lower(), name)
+        elif name.lower() not in found:
+            found[name.lower()] = next(each for i in range(len(known) + 1) if (each := f"column_{i}") not in known)
+            known.add(found[name.lower()])
+    return found
+
+
+def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMatch:
+    """Return a MATCH_RECOGNIZE in which columns and measures have the names that they have for afa."""
+    for node, _ in match.nodes():
+        for column in node.find_all(exp.Column):
+            name = column.name.lower()
+            if isinstance(column.this, exp.Identifier) and fields.get(name, name).lower() != name:
+                column.this.set("this", fields[name])
+    measures = [each._replace(name=Word(fields[each.name.said.strip('"`').lower()], each.name.place)) for each in match.measures]
+    return replace(match, measures=tuple(measures))
+
+
+def _shown(
+    match: RowPatternMatch, columns: Sequence[str], measures: Sequence[str], fields: Mapping[str, str]
+) -> tuple[ShownColumn, ...]:
+    """Return the columns of an answer in SQL's order."""
+    named = {fields[column.lower()].lower(): column for column in columns}
+    first = [node.name.lower() for node in match.partition]
+    rest: list[str] = []
+    if _shows_rows(match):
+        first += [each.this.name.lower() for each in match.order]
+        rest = list(named)
+    inputs = {name: ShownColumn(named[name], fields[named[name].lower()], True) for name in (*first, *rest) if name in named}
+    behind = [each for name, each in inputs.items() if name not in first]
+    shown = [ShownColumn(name, fields[name.lower()], False) for name in measures]
+    return (*(inputs[name] for name in dict.fromkeys(first) if name in inputs), *shown, *behind)

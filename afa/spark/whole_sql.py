@@ -1,0 +1,190 @@
+"""Whole statements in SQL by Spark: each MATCH_RECOGNIZE is afa's, what stands around it Spark's.
+
+A table is matched whole, in buckets of its keys, by `afa.find`: as SQL has it. A stream is matched by `match`, which answers changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from sqlglot import exp
+
+from afa.errors import AfaError
+from afa.language.query import Query
+from afa.language.sase_grammar import RefusedError
+from afa.language.sql_nodes import CALLED
+from afa.language.sql_statement import Statement
+from afa.language.whole_statement import RelationalEngine, ShownColumn, place_of, whole
+from afa.replay.table_answer import answered, numbered
+from afa.spark.plan import match
+from afa.spark.session import BUCKETS
+from afa.spark.shipped import by_value, shipped
+from afa.spark.typed import column
+
+KINDS = (exp.Distinct, exp.Group, exp.AggFunc, exp.Window, exp.Except, exp.Intersect, exp.Exists)
+"""What reads several rows: of changes it counts those that take back, too."""
+
+
+def sql(
+    spark: Any,
+    text: str,
+    *,
+    dialect: str | None = "spark",
+    ties: str | None = None,
+    buckets: int = BUCKETS,
+    late: str = "drop",
+    **options: Any,
+) -> DataFrame:
+    """Run a statement in SQL with MATCH_RECOGNIZE in it, wherever a table may stand; over tables, and over a stream.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Tables are those of its catalog, and temporary views. Nothing is left there.
+    text : str
+        ``SELECT ..``, with joins, groups, windows, unions, CTEs, and any number of MATCH_RECOGNIZE, also over one another.
+    dialect : str, optional
+        The dialect that the text is in, as of `afa.sql`; it is brought into Spark's.
+    ties : "value", optional
+        As of `afa.sql`.
+    buckets : int
+        How many parts the values of PARTITION BY are hashed into, each of which a task matches.
+    late : "drop" or "raise"
+        Of a stream: whether rows behind the watermark are counted only, or stop the query.
+    options
+        Of a stream: as of `match`, ``lateness=``, ``speculation=``, ``checkpoint=`` .. Of a table: as of `afa.find`.
+
+    Returns
+    -------
+    DataFrame
+        Of MATCH_RECOGNIZE SQL's columns: of ONE ROW PER MATCH those of PARTITION BY and MEASURES; of ALL ROWS PER MATCH those of
+        PARTITION BY, of ORDER BY, MEASURES, and all others of the input. Of a stream these are changes, with ``le``, ``re`` and
+        ``diff`` behind them, which a SELECT over MATCH_RECOGNIZE has, too: -1 takes a row back.
+
+    Raises
+    ------
+    AfaError
+        The text is no such statement, with line and column; or Spark refuses a part of it; or it asks of a stream what would have
+        to read changes as rows: a group, an aggregate, a window, DISTINCT that does not name ``diff``, a match over matches.
+    """
+    if late not in ("drop", "raise"):
+        raise AfaError(f'expected "drop" or "raise" but got late={late!r}: a late row is no row of the answer')
+    return whole(_Spark(spark, buckets, {"late": late}, options), text, dialect, "us", ties)  # type: ignore[no-any-return]
+
+
+class _Spark(RelationalEngine):
+    name, dialect = "Spark", "spark"
+
+    def __init__(self, spark: Any, buckets: int, of_streams: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        self._spark, self._buckets, self._of_streams, self._options = spark, buckets, of_streams, options
+        self._changes: set[str] = set()
+
+    def answer(self, statement: str, views: Mapping[str, Any]) -> DataFrame:
+        if not views:
+            return self._spark.sql(statement)  # type: ignore[no-any-return]
+        text = statement.replace("{", "{{").replace("}", "}}")
+        for name in views:  # which Spark replaces by views of its own, or by the plans, and so keeps none
+            text = text.replace(f"`{name}`", f"{{{name}}}")
+        named = {name: view for name, view in views.items() if f"{{{name}}}" in text}
+        return self._spark.sql(text, **named)  # type: ignore[no-any-return]
+
+    def rows(self, statement: str, views: Mapping[str, Any]) -> DataFrame:
+        found = self.answer(statement, views)
+        found.schema  # noqa: B018  (Spark Connect reads a statement when it is asked something)
+        return found
+
+    def columns(self, rows: DataFrame) -> list[str]:
+        return list(rows.columns)
+
+    def renamed(self, rows: DataFrame, names: Sequence[str]) -> DataFrame:
+        return rows.toDF(*names)
+
+    def events(self, rows: DataFrame) -> pa.Schema:
+        schema = _in_arrow(rows)
+        return schema if rows.isStreaming else numbered(schema)
+
+    def has_null(self, rows: DataFrame, column: str) -> bool:
+        return False
+
+    def rewritten(self, statement: Statement, name: str, rows: DataFrame) -> bool:
+        """With the columns of changes in each SELECT, in a stream."""
+        if not rows.isStreaming:
+            return False
+        match, node = statement.matches[name], place_of(name, statement)
+        if any(table.name in self._changes for table in match.relation.find_all(exp.Table)):
+            raise RefusedError(
+                "expected one MATCH_RECOGNIZE in a stream but got another one over what it answers; write a statement for each, "
+                "and let the changes of the one come to the other by afa.spark.match(.., diff='diff')",
+                match.place,
+            )
+        self._changes.add(name)
+        of = node.alias or match.relation.alias_or_name or None
+        while node is not None:
+            if isinstance(node, exp.Exists | exp.In | exp.Except | exp.Intersect) or (
+                isinstance(node, exp.Union) and node.args["distinct"]
+            ):
+                raise self._many(CALLED.get(type(node).__name__, type(node).__name__.upper()), statement, node)
+            if isinstance(node, exp.Select):
+                self._with_changes(node, statement, of)
+                of = None
+            node = node.parent
+        return True
+
+    def _with_changes(self, select: Any, statement: Statement, of: str | None) -> None:
+        """Add the columns of changes to a SELECT over them; refuse one that reads several as rows."""
+        parts = [*select.expressions, *(select.args.get(name) for name in ("group", "having", "distinct", "qualify"))]
+        named = [column.name.lower() for part in parts if part is not None for column in part.find_all(exp.Column)]
+        many = next((found for part in parts if part is not None for found in part.find_all(*KINDS)), None)
+        if many is not None and "diff" not in named:
+            raise self._many(statement.text.quoted(many), statement, many)
+        if many is None and not select.is_star and "diff" not in named:
+            for name in ("le", "re", "diff"):
+                select.append("expressions", exp.column(name, table=of, quoted=True))
+
+    def _many(self, said: str, statement: Statement, node: Any) -> RefusedError:
+        return RefusedError(
+            f"expected what reads the changes of a stream one by one but got {said}: a change takes a row back where diff is -1; "
+            f"write SUM(diff) for COUNT(*), SUM(x * diff) for SUM(x), or group what afa.spark.keep_current keeps",
+            statement.text.place(node),
+        )
+
+    def matches(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
+        if not rows.isStreaming:
+            return self._found(query, rows, shown)
+        time = query.events.instant if query.events is not None else None
+        if time is None:
+            raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
+        found = rows.transform(
+            match(query, time=time, buckets=self._buckets, on_fault="raise", **self._of_streams, **self._options)
+        )
+        columns = [*((each.field, each.name) for each in shown), *((name, name) for name in ("le", "re", "diff"))]
+        return found.where("kind = 'match'").select(*(column(field).alias(name) for field, name in columns))
+
+    def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
+        """Return the matches in a table; a bucket of keys is a table of its own."""
+        options = self._options
+
+        def work(table: pa.Table) -> pa.Table:
+            return answered(query, table, shown, threads=1, **options).cast(schema)
+
+        empty = _in_arrow(rows).empty_table()
+        schema = answered(query, empty, shown, threads=1, **options).schema
+        keys = [column(name) for name in query.tree.key]
+        number = F.pmod(F.xxhash64(*keys), F.lit(self._buckets)) if keys else F.lit(0)
+        bucket = "afa_bucket"
+        with by_value(query.automaton, query.event):
+            parts = rows.groupBy(number.alias(bucket))
+            return parts.applyInArrow(shipped(work, query.automaton.arcs), from_arrow_schema(schema))
+
+
+def _in_arrow(rows: DataFrame) -> pa.Schema:
+    """Return the columns as Arrow has them on workers."""
+    try:
+        return to_arrow_schema(rows.schema, timezone=rows.sparkSession.conf.get("spark.sql.session.timeZone"))
+    except TypeError:  # before Spark 4.1
+        return to_arrow_schema(rows.schema)

@@ -1,0 +1,188 @@
+"""Whole statements by DuckDB: what stands around MATCH_RECOGNIZE is DuckDB's, its answer has SQL's columns."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import afa
+from afa import AfaError, QueryError
+from tests.language import statement_worlds
+from tests.language.statement_worlds import WORLDS
+
+MEASURED = "MEASURES LAST(down.price) AS low"
+PATTERN = "PATTERN (s down+ up) DEFINE down AS price < PREV(price), up AS price > PREV(price)"
+FALL = f'MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY "at" {MEASURED} {PATTERN})'
+ROWS = FALL.replace("PATTERN", "ALL ROWS PER MATCH PATTERN")
+
+
+@pytest.fixture
+def con() -> Any:
+    con = duckdb.connect()
+    con.execute(
+        """CREATE TABLE ticks AS SELECT * FROM (VALUES ('A', 1, 9, [1], 1.50), ('A', 2, 7, [2], 2.25), ('A', 3, 8, NULL, NULL),
+           (NULL, 1, 5, [4], 1), (NULL, 2, 4, [5], 1), (NULL, 3, 6, [6], 1)) t(symbol, "at", price, tags, exact)"""
+    )
+    return con
+
+
+def test_random_statements() -> None:
+    seen = WORLDS.run("sample", range(50), more_than={"compared": 90, "rows": 150, "shown": 300})
+    assert all(seen[template] for template in (*statement_worlds.TEMPLATES, *statement_worlds.FRONTS))
+
+
+def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = statement_worlds.judged
+    monkeypatch.setattr(statement_worlds, "judged", lambda statement, rows: right(statement, rows).slice(1))
+    assert any(WORLDS.failure(WORLDS.generate("planted", i), "interpreted") for i in range(20))
+
+
+def test_columns_are_those_of_sql(con: Any) -> None:
+    found = afa.duckdb.sql(con, f"SELECT * FROM ticks {FALL} ORDER BY ALL")
+    assert (found.columns, found.fetchall()) == (["symbol", "low"], [("A", 7), (None, 4)])
+    found = afa.duckdb.sql(con, f"FROM ticks {ROWS} AS m WHERE symbol = 'A' ORDER BY ALL")
+    assert found.columns == ["symbol", "at", "low", "price", "tags", "exact"]
+    kinds = dict(zip(found.columns, found.types))
+    assert {name: kinds[name] for name in con.table("ticks").columns} == dict(
+        zip(con.table("ticks").columns, con.table("ticks").types)
+    )
+    assert [row[:5] for row in found.fetchall()] == [("A", 1, None, 9, [1]), ("A", 2, 7, 7, [2]), ("A", 3, 7, 8, None)]
+
+
+def test_names_that_no_field_has(con: Any) -> None:
+    con.execute(
+        'CREATE VIEW odd AS SELECT symbol AS "le", "at" AS "class", price AS "my price", tags AS diff, 1 AS afa_row FROM ticks'
+    )
+    clauses = """MATCH_RECOGNIZE (PARTITION BY "le" ORDER BY "class" MEASURES LAST(down."my price") AS re, re + 1 AS "and more"
+                 ALL ROWS PER MATCH PATTERN (s down) DEFINE down AS "my price" < PREV("my price"))"""
+    found = afa.duckdb.sql(con, f"SELECT * FROM odd {clauses} WHERE re IS NOT NULL AND le = 'A'")
+    assert found.columns == ["le", "class", "re", "and more", "my price", "diff", "afa_row"]
+    assert found.fetchall() == [("A", 2, 7, 8, 7, [2], 1)]
+
+
+def test_what_the_user_has_stays(con: Any) -> None:
+    there = "SELECT table_name FROM information_schema.tables ORDER BY ALL"
+    before = con.sql(there).fetchall()
+    found = afa.duckdb.sql(con, f"WITH m AS (SELECT * FROM ticks {FALL}) SELECT low FROM m").filter("low > 5")
+    gc.collect()
+    assert (found.fetchall(), found.fetchall()) == ([(7,)], [(7,)])
+    assert con.sql(there).fetchall() == before
+    found.create("kept")
+    con.execute("DROP TABLE ticks")
+    assert con.sql("FROM kept").fetchall() == found.fetchall() == [(7,)]
+
+
+def test_tables_of_python(con: Any) -> None:
+    mine = con.sql("FROM ticks WHERE symbol = 'A'").to_arrow_table()
+    assert afa.duckdb.sql(con, f"SELECT low FROM (FROM mine) {FALL} WHERE low < (SELECT max(price) FROM mine)").fetchall() == [(7,)]
+    assert len(mine) == 3
+
+
+def test_over_one_another(con: Any) -> None:
+    over = "MATCH_RECOGNIZE (ORDER BY low DESC MEASURES COUNT(*) AS n, FIRST(symbol) AS symbol PATTERN (a b))"
+    found = afa.duckdb.sql(
+        con, f"WITH m AS (FROM ticks {FALL}) SELECT o.n, t.price FROM m {over} o JOIN ticks t USING (symbol) ORDER BY 2"
+    )
+    assert found.fetchall() == [(2, 7), (2, 8), (2, 9)]
+    assert afa.duckdb.sql(con, f"SELECT n FROM ticks {FALL} {over}").fetchall() == [(2,)]
+
+
+def test_views_hide_each_other(con: Any) -> None:
+    text = f"""WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3),
+        t AS (SELECT * FROM ticks JOIN n ON i = "at")
+        SELECT (SELECT count(*) FROM (WITH t AS (SELECT * FROM t WHERE symbol = 'A') SELECT * FROM t {FALL}) AS x), count(*)
+        FROM t"""
+    assert afa.duckdb.sql(con, text).fetchall() == [(1, 6)]
+
+
+def test_the_answer_goes_by_the_name_of_the_table(con: Any) -> None:
+    assert afa.duckdb.sql(con, f"SELECT ticks.low + 1 FROM ticks {FALL} WHERE ticks.symbol = 'A'").columns == ["(ticks.low + 1)"]
+    joined = f"SELECT t.low, ticks.price FROM ticks AS t {FALL} JOIN ticks USING (symbol) ORDER BY ALL"
+    assert afa.duckdb.sql(con, joined).fetchall() == [(7, 7), (7, 8), (7, 9)]
+
+
+def test_ties(con: Any) -> None:
+    con.execute("CREATE TABLE pairs AS SELECT 1 AS i, 2 AS v UNION ALL SELECT 1, 2 UNION ALL SELECT 1, 1")
+    clauses = "ORDER BY i MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS v >= PREV(v) OR PREV(v) IS NULL"
+    text = f"SELECT n FROM pairs MATCH_RECOGNIZE ({clauses})"
+    with pytest.raises(AfaError, match="ORDER BY"):
+        afa.duckdb.sql(con, text)
+    assert afa.duckdb.sql(con, text, ties="value").fetchall() == [(3,)]
+
+
+def test_missing_values_in_order_by(con: Any) -> None:
+    con.execute("CREATE TABLE gaps AS SELECT * FROM (VALUES (1, 5), (NULL, 9), (2, 6)) t(i, v)")
+    text = "SELECT * FROM gaps MATCH_RECOGNIZE (ORDER BY i MEASURES LAST(v) AS last, COUNT(*) AS n PATTERN (a+))"
+    assert afa.duckdb.sql(con, text).fetchall() == [(9, 3)]
+
+
+def test_dialects(con: Any) -> None:
+    clauses = FALL.replace('"at"', "at")
+    trino = (
+        f"SELECT format_datetime(from_unixtime(0), 'yyyy') AS y, try_cast(low AS varchar) AS low FROM ticks {clauses} WHERE low > 5"
+    )
+    assert afa.duckdb.sql(
+        con, trino.replace("format_datetime(from_unixtime(0), 'yyyy') AS y, ", ""), dialect="trino"
+    ).fetchall() == [("7",)]
+    assert afa.duckdb.sql(
+        con, f"SELECT IFF(low > 5, 1, 0) AS x FROM ticks {clauses} ORDER BY x", dialect="snowflake"
+    ).fetchall() == [(0,), (1,)]
+    with pytest.raises(QueryError, match="expected dialect= as one of"):
+        afa.duckdb.sql(con, trino, dialect="mysql")
+
+
+def test_a_statement_without_matches(con: Any) -> None:
+    assert afa.duckdb.sql(con, "SELECT count(*) FROM ticks").fetchall() == [(6,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"SELECT * FROM nothere {FALL}", r"(?s)line 1, column 15: .* what DuckDB refuses: .*nothere.*\n +\^"),
+        (f"SELECT * FROM (SELECT nope FROM ticks) {FALL}", "(?s)line 1, column 15: .*nope"),
+        (f"SELECT nope FROM ticks {FALL}", "expected a statement but got what DuckDB refuses: .*nope"),
+        (f"SELECT * FROM ticks {FALL.replace('down.price', 'down.prize')}", r"(?s)but got 'prize'.*did you mean 'price'"),
+        (f"SELECT * FROM ticks {FALL.replace('PATTERN', 'PETTERN')}", "line 1, column"),
+        (f"CREATE TABLE x AS SELECT * FROM ticks {FALL}", "another statement"),
+        (f"SELECT * FROM ticks {FALL.replace('symbol', 'tags')}", "tags"),
+    ],
+)
+def test_refused(con: Any, text: str, said: str) -> None:
+    with pytest.raises(AfaError, match=said):
+        afa.duckdb.sql(con, text).fetchall()
+
+
+def test_options_are_those_of_find(con: Any) -> None:
+    timed = "WITHIN INTERVAL '5' SECOND DEFINE"
+    found = afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL.replace('DEFINE', timed)} ORDER BY 1", tick="s", engine="interpreted")
+    assert found.fetchall() == [(4,), (7,)]
+    with pytest.raises(AfaError, match=r"window=3"):
+        afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL}", window=3)
+    with pytest.raises(AfaError, match='expected "value" or None but got ties='):
+        afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL}", ties="any")
+
+
+def test_a_large_table_keeps_its_types(con: Any) -> None:
+    con.execute("CREATE TABLE many AS SELECT i % 7 AS k, i, (i * 7919) % 1000 AS v, i::DECIMAL(18, 2) AS d FROM range(20000) t(i)")
+    text = """SELECT k, count(*), sum(d) FROM many MATCH_RECOGNIZE (PARTITION BY k ORDER BY i MEASURES MATCH_NUMBER() AS n
+              ALL ROWS PER MATCH PATTERN (a b) DEFINE b AS v < PREV(v)) GROUP BY k ORDER BY k"""
+    table = con.sql("FROM many ORDER BY i").to_arrow_table().to_pylist()
+    rows: dict[int, list[Any]] = {k: [] for k in range(7)}
+    for row in table:
+        rows[row["k"]].append(row)
+    expected = []
+    for k, of in rows.items():
+        i, taken = 0, []
+        while i + 1 < len(of):
+            if of[i + 1]["v"] < of[i]["v"]:
+                taken += of[i : i + 2]
+                i += 2
+            else:
+                i += 1
+        expected.append((k, len(taken), sum(row["d"] for row in taken)))
+    assert afa.duckdb.sql(con, text).fetchall() == expected
+    assert pa.types.is_decimal(afa.duckdb.sql(con, text).to_arrow_table().schema.types[2])
