@@ -1,6 +1,6 @@
 """Whole statements in SQL by Spark: each MATCH_RECOGNIZE is afa's, what stands around it Spark's.
 
-A table is matched whole, in buckets of its keys, by `afa.find`: as SQL has it. A stream is matched by `match`, which answers changes.
+A table is matched as a whole, in buckets of its keys, by `afa.find`. A stream is matched by `match`, which answers changes.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def sql(
     text: str,
     *,
     dialect: str | None = "spark",
+    tick: str | None = None,
     ties: str | None = None,
     buckets: int = BUCKETS,
     late: str = "drop",
@@ -50,7 +51,7 @@ def sql(
         ``SELECT ..``, with joins, groups, windows, unions, CTEs, and any number of MATCH_RECOGNIZE, also over one another.
     dialect : str, optional
         The dialect that the text is in, as of `afa.sql`; it is brought into Spark's.
-    ties : "value", optional
+    tick, ties : optional
         As of `afa.sql`.
     buckets : int
         How many parts the values of PARTITION BY are hashed into, each of which a task matches.
@@ -74,7 +75,7 @@ def sql(
     """
     if late not in ("drop", "raise"):
         raise AfaError(f'expected "drop" or "raise" but got late={late!r}: a late row is no row of the answer')
-    return whole(_Spark(spark, buckets, {"late": late}, options), text, dialect, "us", ties)  # type: ignore[no-any-return]
+    return whole(_Spark(spark, buckets, {"late": late}, options), text, dialect, tick, ties)  # type: ignore[no-any-return]
 
 
 class _Spark(RelationalEngine):
@@ -159,9 +160,8 @@ class _Spark(RelationalEngine):
         time = query.events.instant if query.events is not None else None
         if time is None:
             raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
-        found = rows.transform(
-            match(query, time=time, buckets=self._buckets, on_fault="raise", **self._of_streams, **self._options)
-        )
+        said = {"name": f"match {len(self._changes)}", **self._of_streams, **self._options}  # each has numbers of its own
+        found = rows.transform(match(query, time=time, buckets=self._buckets, on_fault="raise", **said))
         columns = [*((each.field, each.name) for each in shown), *((name, name) for name in ("le", "re", "diff"))]
         return found.where("kind = 'match'").select(*(column(field).alias(name) for field, name in columns))
 
