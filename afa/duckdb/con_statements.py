@@ -63,8 +63,8 @@ def sql(
     --------
     >>> import duckdb
     >>> con = duckdb.connect()
-    >>> _ = con.sql("CREATE TABLE ticks AS SELECT * FROM (VALUES ('A', 1, 9), ('A', 2, 7), ('A', 3, 8)) t(symbol, at, price)")
-    >>> sql(con, '''SELECT symbol, m.low * 2 AS twice FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at
+    >>> _ = con.execute("CREATE TABLE ticks AS SELECT * FROM (VALUES ('A', 1, 9), ('A', 2, 7), ('A', 3, 8)) t(symbol, ts, price)")
+    >>> sql(con, '''SELECT symbol, m.low * 2 AS twice FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts
     ...     MEASURES LAST(down.price) AS low PATTERN (s down+ up) DEFINE down AS price < PREV(price), up AS price > PREV(price)) m
     ...     JOIN (SELECT 'A' AS symbol) USING (symbol)''').fetchall()
     [('A', 14)]

@@ -44,9 +44,7 @@ from punctuation.durations import ticks
 
 R = TypeVar("R")
 LOGGER = logging.getLogger("afa.language")
-RELATIONAL = (
-    "that takes a relational engine: let DuckDB or Spark make the rows in front, and read what afa.find or a stream answers"
-)
+RELATIONAL = "that takes a relational engine: afa.duckdb.sql(con, text), or afa.spark.sql(spark, text), runs the whole statement"
 ROWS_SHOWN = {
     "ONE ROW PER MATCH": (EMPTY_MATCH,),
     "ALL ROWS PER MATCH": (EMPTY_MATCH,),
@@ -238,7 +236,7 @@ class _SqlText:
         if over is not None:
             raise RefusedError(
                 "expected one MATCH_RECOGNIZE but got another one over what it answers; write a query for each, and let the one's "
-                "matches come to the other; over whole tables call afa.find twice",
+                "matches come to the other; over whole tables afa.duckdb.sql(con, text) runs both",
                 over.place,
             )
         check(layers.table, self._text, "relation")

@@ -124,7 +124,7 @@ PLAIN = MATCH.format(rows="").replace("w", "x")
         ("SELECT * FROM (SELECT k, at, x FROM t WHERE x) {}", "expected a condition but got"),
         (
             "SELECT * FROM (SELECT k, at, SUM(x) AS x FROM t GROUP BY k, at) {}",
-            "GROUP BY; that takes a relational engine: let DuckDB or Spark",
+            "GROUP BY; that takes a relational engine: afa.duckdb.sql",
         ),
         ("SELECT * FROM (SELECT DISTINCT k, at, x FROM t) {}", "got DISTINCT; that takes a relational engine"),
         (
