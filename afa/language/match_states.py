@@ -141,10 +141,15 @@ class Predicates:
         names = set(components)
         return frozenset(name for name, members in self.reader.groups.items() if members & names)
 
-    def required(self, seen: frozenset[str], to: int) -> tuple[Expr, ...]:
-        """Returns the conditions on an event that is taken at a position."""
+    def required(self, seen: frozenset[str], to: int, known: bool = False) -> tuple[Expr, ...]:
+        """Returns the conditions on an event that is taken at a position.
+
+        ``known``: but those on what counts with the event, of components of which ``seen`` does not tell.
+        """
         name = self.positions.components[to].name
         exprs = self.where[to] + (self.rest[to] if name in seen else self.first[to])
+        if known:
+            exprs = tuple(e for e in exprs if not any(item.now and item.component not in self.told for item in items_of(e)))
 
         def now(item: Item) -> Expr:
             before = replace(item, now=False)

@@ -102,7 +102,7 @@ class StateGraph:
     def absent_after(self, step: StateStep, leaf: Expr) -> bool:
         """Return whether a field or an item can be None once a step is taken: its fence says what is there."""
         if isinstance(leaf, FieldRead):
-            asked = self.conditions.required(step.src.seen, step.to)
+            asked = self.conditions.required(step.src.seen, step.to, known=True)
             return self.absent(step.src, leaf) and not any(leaf.name in implied(expr) for expr in asked)
         return self.absent(step.src, leaf)
 

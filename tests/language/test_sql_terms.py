@@ -185,6 +185,11 @@ def test_a_variable_that_has_taken_no_row_yet_counts_none_of_them(engine: Any) -
     assert [row[1] for row in told(query, engine)] == [None, 0, 0, None, 0, 1, None]
 
 
+def test_what_a_mean_says_of_the_first_row_it_says_of_no_other(engine: Any) -> None:
+    query = sql("LAST(a.z - a.x, 1) AS v, LAST(a.z) + 1 AS w", "PATTERN (a+) DEFINE a AS AVG(a.z - a.x) < 4")
+    assert told(query, engine) == [(-5, None)]
+
+
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
