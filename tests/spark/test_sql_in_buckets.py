@@ -25,7 +25,7 @@ FINAL = afa.sql(
 
 
 def test_random_worlds() -> None:
-    WORLDS.run("sample", range(24), more_than={"came": 20, "images": 50, "moves": 5, "swaps": 2})
+    WORLDS.run("sample", range(48), more_than={"came": 20, "images": 50, "moves": 5, "swaps": 2})
 
 
 @pytest.mark.parametrize("query", [sql(within=50), FINAL], ids=["one row", "all rows"])
