@@ -61,7 +61,7 @@ READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark", 
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
     "afa.cli": "advice batches_in load_query new output_table replay_run request screen vary why write",
-    "afa.expression": "column_values functions",
+    "afa.expression": "functions",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing",
     "afa.explain.funnel": "funnel",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import afa
-from afa import AfaError, Change, Punctuation, SnapshotError, insert, retract
+from afa import AfaError, Change, SnapshotError, insert
 from speculation.layers import Layer, restore
 from speculation.row_filter import FilteredInput, RowFilter
+from tests.keyed_rows import stream
 
 
 class Tick(NamedTuple):
@@ -32,26 +34,8 @@ def holds(change: Any) -> bool:
     return not isinstance(change, Change) or change.payload.z is None or change.payload.z > 1
 
 
-def stream(random: Random) -> list[Any]:
-    """Changes and promises, late ones among them; no two rows of a key share an instant."""
-    found, force, promised = list[Any](), list[Any](), 0
-    for _ in range(40):
-        taken = {(change.payload.k, change.le) for change in force}
-        free = [(k, le) for k in "ab" for le in range(promised, promised + 12) if (k, le) not in taken]
-        late = [change for change in force if change.le >= promised]
-        if late and random.random() < 0.3:
-            change = random.choice(late)
-            force.remove(change)
-            found.append(retract(change.payload, change.le))
-        elif random.random() < 0.1:
-            promised += random.randrange(4)
-            found.append(Punctuation(promised))
-        else:
-            k, le = random.choice(free)
-            change = insert(Tick(k, random.randrange(9), random.choice((None, 0, 1, 2, 3))), le)
-            force.append(change)
-            found.append(change)
-    return found
+def made(random: Random) -> Callable[[str], Tick]:
+    return lambda k: Tick(k, random.randrange(9), random.choice((None, 0, 1, 2, 3)))
 
 
 def filtered(engine: str) -> FilteredInput:
@@ -67,7 +51,7 @@ def again(blob: bytes, where: str = WHERE, engine: str = "auto") -> Any:
 def test_what_is_left_out_never_came(seed: int, engine: str) -> None:
     random = Random(seed)
     op, plain, left_out = filtered(engine), RISES.operator(engine=engine), 0  # type: ignore[arg-type]
-    for item in stream(random):
+    for item in stream(random, made(random)):
         left_out += not holds(item)
         assert op.push(item) == (plain.push(item) if holds(item) else [])
         if random.random() < 0.1:

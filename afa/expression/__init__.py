@@ -13,7 +13,7 @@ spans            durations, `afa.span`: constants once the tick is known
 types            which types a value can have; what may raise
 text             expression -> text, which from_text reads back
 shapes           the constants taken out
-evaluation       the slow, obvious meaning, by closures; column_values: over Arrow columns, with SQL's NULL
+evaluation       the slow, obvious meaning, by closures
 splitting        event part, register part, rest
 intervals        the values that a fence allows
 arc_functions    the expressions of an arc, also of one given as text; wire: as JSON

@@ -57,7 +57,6 @@ SORTED = (
     "ORDER BY behind MATCH_RECOGNIZE is not applied: matches leave in the order of the times at which they are complete; sort what "
     "comes out"
 )
-ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES", "ALL ROWS PER MATCH OMIT EMPTY MATCHES")
 SOME_ROW = Compare(">", Aggregate("", "count"), Const(0))
 """That a match is not empty."""
 

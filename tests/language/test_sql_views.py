@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
 import afa
-from afa import AfaError, Change, Punctuation, QueryError, SnapshotError, insert, retract
+from afa import AfaError, Change, Punctuation, QueryError, SnapshotError
+from tests.keyed_rows import stream
 
 
 class Tick(NamedTuple):
@@ -40,26 +42,8 @@ VIEWS = {
 """Statements, and w of a row; False: the row is none of the view."""
 
 
-def stream(random: Random) -> list[Any]:
-    """Changes and promises; no two rows of a key share an instant."""
-    found, force, promised = list[Any](), list[Any](), 0
-    for _ in range(50):
-        taken = {(change.payload.k, change.le) for change in force}
-        free = [(k, le) for k in "ab" for le in range(promised, promised + 12) if (k, le) not in taken]
-        late = [change for change in force if change.le >= promised]
-        if late and random.random() < 0.25:
-            change = random.choice(late)
-            force.remove(change)
-            found.append(retract(change.payload, change.le))
-        elif random.random() < 0.1:
-            promised += random.randrange(4)
-            found.append(Punctuation(promised))
-        elif free:
-            k, le = random.choice(free)
-            change = insert(Tick(k, random.randrange(9), random.choice((None, 0, 1, 2, 3))), le)
-            force.append(change)
-            found.append(change)
-    return found
+def made(random: Random) -> Callable[[str], Tick]:
+    return lambda k: Tick(k, random.randrange(9), random.choice((None, 0, 1, 2, 3)))
 
 
 def by_hand(item: Any, value: Any) -> Any:
@@ -78,7 +62,7 @@ def test_a_view_is_what_its_rows_are(view: str, rows: str, engine: Any) -> None:
     for seed in range(4):
         random = Random(seed)
         op, wanted = query.operator(engine=engine), plain.operator(engine=engine)
-        for item in stream(random):
+        for item in stream(random, made(random), 50):
             row = by_hand(item, VIEWS[view])
             out = [] if row is None else wanted.push(row)
             assert [shown(change) for change in op.push(item)] == [shown(change) for change in out]
