@@ -62,8 +62,11 @@ def layers_of(statement: Statement) -> Layers:
         elif isinstance(node, exp.Subquery) and not _others(node, {"this", "alias"}):
             node = node.this
         elif isinstance(node, exp.Table) and node.name in statement.matches:
-            steps.append(statement.matches[node.name])
-            node = steps[-1].relation
+            match = statement.matches[node.name]
+            for made in match.computed:
+                return Layers(relational=Word(f"{statement.text.quoted(made)} as a key or an order", statement.text.place(made)))
+            steps.append(match)
+            node = match.relation
         elif isinstance(node, exp.Table) and not node.db and node.name.lower() in views:
             node, views = views[node.name.lower()]
         elif isinstance(node.this, exp.Identifier) and not _others(node, {"this", "db", "catalog", "alias"}):

@@ -283,8 +283,9 @@ class _SqlText:
         if match.order:
             named = self._view.named(match.order[0].this.name)
             if named is None or not isinstance(named[1], FieldRead):
-                said = self._said(match.order[0])
-                raise self._refused(match.order[0], f"expected a column of the table in ORDER BY but got {said}")
+                made = "" if named is None else f", which is {text_of_expr(named[1])}; {RELATIONAL}"
+                said = f"expected a column of the table in ORDER BY but got {self._said(match.order[0])}{made}"
+                raise self._refused(match.order[0], said)
             first = named[1].name.lower()
         reader = OrderReader(self._text, self._schema, self._of_table, self._refused, self._dialect)
         found = reader.read(match.order, first, match.place, self._order, self._ties)
@@ -310,7 +311,9 @@ class _SqlText:
         name = self._column(column)
         if name.lower().rstrip("_") != column.name.lower():
             raise self._refused(
-                column, f"expected a column of the table in PARTITION BY and ORDER BY but got {self._said(column)}, which is {name}"
+                column,
+                f"expected a column of the table in PARTITION BY and ORDER BY but got {self._said(column)}, which is {name}; "
+                f"{RELATIONAL}",
             )
         return name
 

@@ -73,6 +73,12 @@ class RowPatternMatch:
     subsets: tuple[tuple[Word, tuple[Word, ...]], ...] = ()
     defines: tuple[Named, ...] = ()
 
+    @property
+    def computed(self) -> list[Any]:
+        """The nodes in PARTITION BY and ORDER BY that are expressions over columns."""
+        nodes = [*self.partition, *(each.this for each in self.order)]
+        return [node for node in nodes if not isinstance(node, exp.Column) and node.find(exp.Column) is not None]
+
     def nodes(self) -> Iterator[tuple[Any, str]]:
         """Yields all of sqlglot's nodes, each with the place in a statement that `sql_nodes.check` asks for."""
         yield from ((each, "column") for each in self.partition)
@@ -152,7 +158,7 @@ class _Clauses:
             items = list(zip((_as_names(part[begin:stop], names) for begin, stop in spans), ends))
             match kind:
                 case "PARTITION BY":
-                    found["partition"] = tuple(parsed(exp.Condition, *item, COLUMNS) for item in items)
+                    found["partition"] = tuple(parsed(exp.Condition, *item, COLUMNS).unnest() for item in items)
                 case "ORDER BY":
                     found["order"] = tuple(self._ordered(*item) for item in items)
                 case "MEASURES":
@@ -217,6 +223,7 @@ class _Clauses:
 
     def _ordered(self, tokens: list[Any], end: int) -> Any:
         found = self._text.parsed(exp.Ordered, tokens, end, COLUMNS)
+        found.set("this", found.this.unnest())
         if "NULLS" not in map(self._said, tokens):
             found.set("nulls_first", None)  # which sqlglot takes from the dialect
         return found

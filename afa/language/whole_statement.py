@@ -110,7 +110,8 @@ class _StatementWork:
     def match(self, name: str) -> None:
         """Answer one MATCH_RECOGNIZE."""
         engine, match = self._engine, self._statement.matches[name]
-        front, place = self._front(name), self._statement.text.place(match.relation)
+        by = {f"afa_by_{i}": node for i, node in enumerate(match.computed)}
+        front, place = self._front(name, by), self._statement.text.place(match.relation)
         try:
             rows = engine.rows(front, self._views)
         except AfaError:
@@ -118,6 +119,7 @@ class _StatementWork:
         except Exception as error:  # whatever the engine raises
             raise RefusedError(f"expected rows in front of MATCH_RECOGNIZE but got {_refused(engine, error)}", place) from error
         self._own = not engine.rewritten(self._statement, name, rows) and self._own
+        match = _by_columns(match, by)
         columns = list(engine.columns(rows))
         twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
         if twice is not None:
@@ -131,7 +133,7 @@ class _StatementWork:
         if time is not None and engine.has_null(rows, time):
             match.order[0].meta[RANKED], time = True, None
         query = self._query(name, _renamed(match, fields), events, time)
-        shown = _shown(match, columns, measures, fields)
+        shown = [each for each in _shown(match, columns, measures, fields) if each.name not in by]
         missing = [each.name for each in shown if each.of_input and each.field not in query.event._fields]  # type: ignore[attr-defined]
         if missing and ROW not in events.names:
             raise RefusedError(
@@ -153,9 +155,15 @@ class _StatementWork:
         except Exception as error:
             raise QueryError(f"expected a statement but got {_refused(self._engine, error)}") from error
 
-    def _front(self, name: str) -> str:
-        """Return the statement of the rows in front, with the views that are known there, each where it hides those around it."""
+    def _front(self, name: str, by: Mapping[str, Any]) -> str:
+        """Return the statement of the rows in front, with the views that are known there, each where it hides those around it.
+
+        ``by``: what the engine is to compute of each row, by names of columns.
+        """
         found, node, before, cte = self._relation(name), place_of(name, self._statement), None, None
+        if by:
+            made = "".join(f", {self._said(each)} AS {self._quoted(column)}" for column, each in by.items())
+            found = f"(SELECT *{made} FROM {found}) AS afa_rows"
         while node is not None:
             views = node.args.get("with_") if isinstance(node, exp.Query) else None
             if views is not None:
@@ -272,6 +280,16 @@ def _fields(columns: Sequence[str], measures: Sequence[str]) -> dict[str, str]:
             found[name.lower()] = next(each for i in range(len(known) + 1) if (each := f"column_{i}") not in known)
             known.add(found[name.lower()])
     return found
+
+
+def _by_columns(match: RowPatternMatch, by: Mapping[str, Any]) -> RowPatternMatch:
+    """Return a MATCH_RECOGNIZE with columns, by their names, in the place of the expressions that they are."""
+    columns = {id(node): exp.column(name, quoted=True) for name, node in by.items()}
+    for node in by.values():
+        columns[id(node)].this.meta.update(next(column.this.meta for column in node.find_all(exp.Column)))
+    for each in match.order:
+        each.set("this", columns.get(id(each.this), each.this))
+    return replace(match, partition=tuple(columns.get(id(each), each) for each in match.partition))
 
 
 def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMatch:

@@ -120,6 +120,21 @@ def test_missing_values_in_order_by(con: Any) -> None:
     assert afa.duckdb.sql(con, text).fetchall() == [(9, 3)]
 
 
+def test_expressions_as_keys_and_orders_are_the_engines(con: Any) -> None:
+    con.execute('CREATE TABLE days AS SELECT symbol, price, CAST(DATE \'2024-01-01\' + "at" AS VARCHAR) AS "day" FROM ticks')
+    by = "PARTITION BY (d.symbol IS NULL) ORDER BY CAST(d.day AS TIMESTAMP)"
+    found = afa.duckdb.sql(con, f"SELECT * FROM days d MATCH_RECOGNIZE ({by} {MEASURED} {PATTERN}) ORDER BY low")
+    assert (found.columns, found.fetchall()) == (["low"], [(4,), (7,)])
+    by = "PARTITION BY COALESCE(symbol, 'none'), symbol ORDER BY (price), -price"
+    rows = f"WITH days AS (FROM days WHERE price < 9) SELECT * FROM days MATCH_RECOGNIZE ({by} {MEASURED} ALL ROWS PER MATCH"
+    found = afa.duckdb.sql(con, f"{rows} PATTERN (s{{2,}})) ORDER BY ALL".replace(MEASURED, "MEASURES MATCH_NUMBER() AS n"))
+    assert found.columns == ["symbol", "price", "n", "day"]
+    assert [row[:3] for row in found.fetchall()] == [("A", 7, 1), ("A", 8, 1), (None, 4, 1), (None, 5, 1), (None, 6, 1)]
+    within = f'SELECT * FROM days MATCH_RECOGNIZE (ORDER BY CAST("day" AS DATE), symbol {MEASURED} PATTERN (s down+)'
+    text = f"{within} WITHIN INTERVAL '1' DAY DEFINE down AS price < PREV(price)) ORDER BY low"
+    assert afa.duckdb.sql(con, text).fetchall() == [(4,), (5,), (6,)]
+
+
 def test_dialects(con: Any) -> None:
     clauses = FALL.replace('"at"', "at")
     trino = (
