@@ -280,6 +280,13 @@ class SqlExpressionReader(SqlTimes):
         if not 1 <= len(given) <= 2:
             raise self._refused(node, f"expected {name}(x) or {name}(x, k) but got {self._said(node)}")
         inner, offset = given[0].unnest(), self._offset(given[1]) if len(given) == 2 else 1
+        classified = inner.this if type(inner).__name__ == "Last" else inner
+        if str(getattr(classified, "this", "")).upper() == "CLASSIFIER" and not classified.expressions:
+            own = self._offset(inner.expression) if inner is not classified and inner.expression else 0
+            if own < direction * offset:
+                return Const(None)
+            found = self.value(_last(classified, own - direction * offset))  # the rows of a match stand side by side
+            return found if direction < 0 else If(IsNone(self.value(_last(classified, own))), Const(None), found)
         self._check_one_row(node, name, inner)
         if not offset:
             return self.value(inner)
@@ -397,3 +404,10 @@ class SqlExpressionReader(SqlTimes):
 
     def _variable(self, name: str, node: Any) -> Variable:
         return self._scope.variables[name]
+
+
+def _last(node: Any, back: int) -> Any:
+    """Return LAST(node, back)."""
+    from sqlglot import exp
+
+    return exp.Last(this=node.copy(), expression=exp.Literal.number(back))

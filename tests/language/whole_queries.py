@@ -68,6 +68,7 @@ PROBES = {
     "CLASSIFIER(U)": probe("CLASSIFIER(A) AS m0"),
     "FIRST(CLASSIFIER())": probe("FIRST(CLASSIFIER()) AS m0"),
     "LAST(CLASSIFIER(), k)": probe("LAST(CLASSIFIER(), 1) AS m0"),
+    "PREV(CLASSIFIER())": probe("PREV(CLASSIFIER()) AS m0"),
     "CLASSIFIER() in DEFINE": probe(define="B AS LAST(CLASSIFIER(), 1) = 'A'"),
     "{,}": probe(pattern="A B{,}"),
     "backticks": probe("`A`.`v` AS `m0`"),
@@ -324,7 +325,12 @@ class Maker:
         choose, of = self.choose, self.variable()
         ways = ["()"] + ["(U)"] * self.on("CLASSIFIER(U)") + ["first"] * self.on("FIRST(CLASSIFIER())")
         ways += ["last"] * self.on("LAST(CLASSIFIER(), k)")
+        ways += ["beside"] * self.on("PREV(CLASSIFIER())")
         way = choose.one(ways)
+        if way == "beside":
+            k, step = choose.number(0, 2), choose.one((-2, -1, -1, 1, 2))
+            inner = f"LAST(CLASSIFIER(), {k})" if k or choose.chance(30) else "CLASSIFIER()"
+            return Said(f"{'PREV' if step < 0 else 'NEXT'}({inner}, {abs(step)})", reach(label, k=k, step=step))
         if way == "()":
             return Said("CLASSIFIER()", reach(label))
         if way == "(U)":

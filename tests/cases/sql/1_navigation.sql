@@ -249,3 +249,12 @@ ORDER BY symbol, tstamp
 --     ('ACME', '2011-04-09', 2, 'B', 24, 19.2), ('ACME', '2011-04-10', 2, 'B', 25, 19.2),
 --     ('ACME', '2011-04-13', 3, 'B', 25, 20.0), ('ACME', '2011-04-17', 4, 'B', 14, 16.666666667),
 --     ('ACME', '2011-04-18', 4, 'B', 24, 16.666666667)]
+
+-- name: classifiers beside | nums
+SELECT * FROM nums MATCH_RECOGNIZE (
+  ORDER BY id
+  MEASURES PREV(CLASSIFIER()) AS before, PREV(LAST(CLASSIFIER(), 1), 2) AS long_before, NEXT(LAST(CLASSIFIER(), 2)) AS second_last,
+    NEXT(CLASSIFIER()) AS none
+  PATTERN (S RISE+ FALL) DEFINE RISE AS v > PREV(v), FALL AS v < PREV(v) AND PREV(CLASSIFIER()) = 'RISE'
+)
+-- by hand: [('RISE', 'S', 'RISE', None), ('RISE', None, 'RISE', None)]
