@@ -235,6 +235,8 @@ class SqlExpressionReader(SqlTimes):
             return self._classifier(node)
         if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None:
             return MatchNumber()
+        if name == "MATCH_SEQUENCE_NUMBER" and not node.expressions:  # Snowflake's
+            return Aggregate("", "count", None, self._scope.defines is not None)
         why = {
             "MATCH_NUMBER": "a match has its number once it is chosen; MEASURES may ask for MATCH_NUMBER()",
         }.get(name, FUNCTIONS)

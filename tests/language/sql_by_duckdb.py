@@ -231,6 +231,8 @@ class Values:
             return column if row else reach(column, table)
         if isinstance(node, exp.Filter):
             return self.over_rows(node.this, node.expression.this)
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "MATCH_SEQUENCE_NUMBER":
+            return over("count", lambda row, name: 1)
         if isinstance(node, exp.Anonymous) and "__" in node.name:
             return self.over_rows(node, row=row)
         return self.scalar(node, row)

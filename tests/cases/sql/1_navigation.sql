@@ -258,3 +258,11 @@ SELECT * FROM nums MATCH_RECOGNIZE (
   PATTERN (S RISE+ FALL) DEFINE RISE AS v > PREV(v), FALL AS v < PREV(v) AND PREV(CLASSIFIER()) = 'RISE'
 )
 -- by hand: [('RISE', 'S', 'RISE', None), ('RISE', None, 'RISE', None)]
+
+-- name: the number of a row in its match | trades | snowflake
+SELECT "symbol", "ts", n, m FROM "trades" MATCH_RECOGNIZE (
+  PARTITION BY "symbol" ORDER BY "ts"
+  MEASURES MATCH_SEQUENCE_NUMBER() AS n, MATCH_NUMBER() AS m ALL ROWS PER MATCH
+  PATTERN (S RISE+) DEFINE RISE AS "price" > LAG("price")
+)
+-- by hand: [('A', 1, 1, 1), ('A', 2, 2, 1), ('A', 4, 1, 2), ('A', 5, 2, 2), ('A', 6, 3, 2), ('B', 3, 1, 1), ('B', 4, 2, 1)]
