@@ -20,6 +20,7 @@ from afa.io.column_texts import in_text
 from afa.io.file_bytes import STREAM
 from afa.io.files import form_of
 from afa.io.text_files import in_one_line
+from afa.language.engine_share import engine_share
 from afa.language.sql_layers import layers_of
 from afa.language.sql_reader import reading
 from afa.language.sql_statement import RowPatternMatch, Statement
@@ -52,7 +53,8 @@ def run_tables(job: CommandRequest, inputs: Sequence[str]) -> None:
 def _table(statement: Statement) -> str | None:
     """Return the table of a statement that afa reads alone; None: it takes an engine."""
     layers = layers_of(statement)
-    alone = layers.relational is None and sum(isinstance(step, RowPatternMatch) for step in layers.steps) == 1
+    matches = [engine_share(step, statement.text) for step in layers.steps if isinstance(step, RowPatternMatch)]
+    alone = layers.relational is None and len(matches) == 1 and not (matches[0].front or matches[0].behind)
     return str(layers.table.name).lower() if alone else None
 
 

@@ -16,7 +16,8 @@ from afa.language.sql_text import SqlText
 FUNCTIONS = (
     "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV NEXT CLASSIFIER ABS MOD COALESCE LIKE CASE "
     "CAST ROUND FLOOR CEIL SQRT POWER EXP LN LOG SIGN SIN COS TAN ASIN ACOS ATAN ATAN2 GREATEST LEAST NULLIF IF LOWER UPPER LENGTH "
-    "SUBSTR TRIM CONCAT REGEXP_LIKE EXTRACT DATE_TRUNC DATEDIFF"
+    "SUBSTR TRIM CONCAT REGEXP_LIKE EXTRACT DATE_TRUNC DATEDIFF; afa.duckdb.sql(con, text), or afa.spark.sql(spark, text), takes "
+    "other functions of a row, too"
 )
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"

@@ -21,6 +21,7 @@ from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
 
 from afa.errors import AfaError, QueryError
+from afa.language.engine_share import engine_share
 from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_order import RANKED
@@ -109,17 +110,19 @@ class _StatementWork:
 
     def match(self, name: str) -> None:
         """Answer one MATCH_RECOGNIZE."""
-        engine, match = self._engine, self._statement.matches[name]
-        by = {f"afa_by_{i}": node for i, node in enumerate(match.computed)}
+        engine = self._engine
+        match, by, behind = engine_share(self._statement.matches[name], self._statement.text)
         front, place = self._front(name, by), self._statement.text.place(match.relation)
         try:
             rows = engine.rows(front, self._views)
         except AfaError:
             raise
         except Exception as error:  # whatever the engine raises
-            raise RefusedError(f"expected rows in front of MATCH_RECOGNIZE but got {_refused(engine, error)}", place) from error
+            made = "".join(f", with {self._statement.text.quoted(node)} in them," for node in by.values())
+            raise RefusedError(
+                f"expected rows in front of MATCH_RECOGNIZE{made} but got {_refused(engine, error)}", place
+            ) from error
         self._own = not engine.rewritten(self._statement, name, rows) and self._own
-        match = _by_columns(match, by)
         columns = list(engine.columns(rows))
         twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
         if twice is not None:
@@ -142,7 +145,20 @@ class _StatementWork:
                 place,
             )
         self._names[name] = f"afa_matches_{uuid.uuid4().hex}"
-        self._views[self._names[name]] = engine.matches(query, rows, shown)
+        self._views[self._names[name]] = self._behind(engine.matches(query, rows, shown), shown, behind)
+
+    def _behind(self, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any]) -> Any:
+        """Return the matches with the measures that the engine computes of them."""
+        if not behind:
+            return found
+        names = [each.name for each in shown]
+        measures = [each.name for each in shown if not each.of_input]
+        begin = names.index(measures[0]) if measures else len(names)
+        kept = [*names[:begin], *behind, *names[begin + len(measures) :], *self._engine.columns(found)[len(names) :]]
+        made = ", ".join(f"{self._said(node)} AS {self._quoted(name)}" for name, node in behind.items() if node is not None)
+        view = f"afa_found_{uuid.uuid4().hex}"
+        over = f"(SELECT *, {made} FROM {self._quoted(view)}) AS afa_rows"  # of which no measure can be an aggregate
+        return self._engine.rows(f"SELECT {', '.join(map(self._quoted, kept))} FROM {over}", {**self._views, view: found})
 
     def rest(self) -> Any:
         """Return the answer of the statement."""
@@ -280,16 +296,6 @@ def _fields(columns: Sequence[str], measures: Sequence[str]) -> dict[str, str]:
             found[name.lower()] = next(each for i in range(len(known) + 1) if (each := f"column_{i}") not in known)
             known.add(found[name.lower()])
     return found
-
-
-def _by_columns(match: RowPatternMatch, by: Mapping[str, Any]) -> RowPatternMatch:
-    """Return a MATCH_RECOGNIZE with columns, by their names, in the place of the expressions that they are."""
-    columns = {id(node): exp.column(name, quoted=True) for name, node in by.items()}
-    for node in by.values():
-        columns[id(node)].this.meta.update(next(column.this.meta for column in node.find_all(exp.Column)))
-    for each in match.order:
-        each.set("this", columns.get(id(each.this), each.this))
-    return replace(match, partition=tuple(columns.get(id(each), each) for each in match.partition))
 
 
 def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMatch:

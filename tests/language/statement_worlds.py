@@ -7,8 +7,10 @@ in front, which DuckDB reads, too.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import duckdb
@@ -18,7 +20,7 @@ import afa
 from afa import FOREVER, AfaError
 from tests.language.row_matcher import Cat, Clauses, Rep, Var
 from tests.language.row_values import TableRow
-from tests.language.whole_queries import Row, features, query
+from tests.language.whole_queries import Row, Statement, features, query
 from tests.strategies import Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
@@ -71,6 +73,7 @@ class World(NamedTuple):
     front: str
     template: str
     rows: tuple[Row, ...]
+    engine: bool = False  # whether columns of a row, and measures, stand within functions that only the engine has
 
 
 class OverRow(NamedTuple):
@@ -94,7 +97,7 @@ def numbered(seed: str, number: int) -> World:
         for le, seq in places
         if choose.chance(65)
     ]
-    return World(seed, number // 2, choose.one(tuple(FRONTS)), choose.one(TEMPLATES), tuple(rows))
+    return World(seed, number // 2, choose.one(tuple(FRONTS)), choose.one(TEMPLATES), tuple(rows), choose.chance(40))
 
 
 def check(of: World, engine: str) -> Seen:
@@ -103,7 +106,8 @@ def check(of: World, engine: str) -> Seen:
         statement = query(of.seed, of.family, features() - AROUND)[0]
     except AfaError as error:
         raise RefusedError(str(error)) from None
-    clauses = statement.text.removeprefix("SELECT * FROM t ")
+    said = by_engine(statement) if of.engine else statement
+    clauses = said.text.removeprefix("SELECT * FROM t ")
     con = database(of.rows)
     named = FRONTS[of.front]
     text = filled(of.template, named, f"{of.front} {clauses}", f"{OVER} {OVER_CLAUSES}")
@@ -122,7 +126,14 @@ def check(of: World, engine: str) -> Seen:
     wanted = bag(con.sql(filled(of.template, named, "judged", "judged_over")))
     answer = bag(afa.duckdb.sql(con, text, tick="s", engine=engine))
     assert answer == wanted, f"missing {wanted - answer}, too much {answer - wanted}\n{text}"
-    return Seen({"compared": 1, "rows": sum(answer.values()), "shown": len(shown), of.template: 1, of.front: 1})
+    there = {"compared": 1, "rows": sum(answer.values()), "shown": len(shown), of.template: 1, of.front: 1}
+    return Seen({**there, "by the engine": len(shown) * of.engine})
+
+
+def by_engine(statement: Statement) -> Statement:
+    """A statement that means the same, with lists of one value in place of columns of a row, and of measures."""
+    define = {name: re.sub(r"(?<!\.)\[v\]", "list_extract(list_value([v]), 1)", text) for name, text in statement.define.items()}
+    return replace(statement, define=define, measures=tuple(f"list_extract(list_value({each}), 1)" for each in statement.measures))
 
 
 def filled(template: str, named: str, match: str, over: str) -> str:
@@ -182,6 +193,8 @@ def smaller(of: World) -> Iterator[World]:
     for template in (TEMPLATES[0],):
         if of.template != template:
             yield of._replace(template=template)
+    if of.engine:
+        yield of._replace(engine=False)
     if of.front != "t":
         yield of._replace(front="t")
 

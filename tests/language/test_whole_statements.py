@@ -135,6 +135,26 @@ def test_expressions_as_keys_and_orders_are_the_engines(con: Any) -> None:
     assert afa.duckdb.sql(con, text).fetchall() == [(4,), (5,), (6,)]
 
 
+def test_what_afa_does_not_read_the_engine_computes(con: Any) -> None:
+    clauses = """PARTITION BY symbol ORDER BY "at"
+        MEASURES printf('%d-%d', FIRST(s.price), LAST(price)) AS span, LAST(list_extract(down.tags, 1) + down."at") AS n,
+            span || CASE WHEN hash(symbol) = hash('A') THEN '!' END AS loud,
+            FIRST(s.price) - (SELECT min(price) FROM ticks) AS over, COUNT(*) AS n2
+        PATTERN (s down+ up) SUBSET both = (s, down)
+        DEFINE down AS price < PREV(price) AND list_contains(down.tags, down."at" + CASE WHEN symbol IS NULL THEN 3 ELSE 0 END),
+            up AS price > (SELECT min(price) FROM ticks) + PREV(price) - PREV(price)"""
+    found = afa.duckdb.sql(con, f"SELECT * FROM ticks MATCH_RECOGNIZE ({clauses}) ORDER BY n")
+    assert found.columns == ["symbol", "span", "n", "loud", "over", "n2"]
+    assert found.fetchall() == [("A", "9-8", 4, "9-8!", 5, 3), (None, "5-6", 7, None, 1, 3)]
+    every = clauses.replace("PATTERN", "ALL ROWS PER MATCH PATTERN")
+    found = afa.duckdb.sql(con, f"SELECT * FROM ticks MATCH_RECOGNIZE ({every})")
+    assert found.columns == ["symbol", "at", "span", "n", "loud", "over", "n2", "price", "tags", "exact"]
+    assert found.order("ALL").fetchall()[1][:5] == ("A", 2, "9-7", 4, "9-7!")
+    con.execute("CREATE TABLE boxes AS SELECT symbol, \"at\", {'low': price} AS box FROM ticks")
+    fields = f'PARTITION BY symbol ORDER BY "at" MEASURES LAST(down.box.low) AS low {PATTERN.replace("price", "box.low")}'
+    assert afa.duckdb.sql(con, f"SELECT low FROM boxes MATCH_RECOGNIZE ({fields}) ORDER BY low").fetchall() == [(4,), (7,)]
+
+
 def test_dialects(con: Any) -> None:
     clauses = FALL.replace('"at"', "at")
     trino = (
@@ -164,6 +184,16 @@ def test_a_statement_without_matches(con: Any) -> None:
         (f"SELECT * FROM ticks {FALL.replace('PATTERN', 'PETTERN')}", "line 1, column"),
         (f"CREATE TABLE x AS SELECT * FROM ticks {FALL}", "another statement"),
         (f"SELECT * FROM ticks {FALL.replace('symbol', 'tags')}", "tags"),
+        (
+            f"SELECT * FROM ticks {FALL.replace('> PREV', '> nosuch')}",
+            r"with price > nosuch\(price\) in them, but got .*name nosuch",
+        ),
+        (f"SELECT * FROM ticks {FALL.replace('LAST(down', 'median(down')}", r"an expression over rows but got 'median\("),
+        (
+            f"SELECT * FROM ticks {FALL.replace('LAST(down', 'product(down')}",
+            r"with product\(down.price\) in them, but got .*GROUP BY",
+        ),
+        (f"SELECT * FROM ticks {FALL.replace('> PREV(price)', '> row_number() OVER ()')}", "Window functions"),
     ],
 )
 def test_refused(con: Any, text: str, said: str) -> None:

@@ -53,6 +53,11 @@ def test_tables(tables: Any) -> None:
     assert [row[:4] + row[5:] for row in rows(found)] == [
         ("A", 1, None, 1, 9, [1]), ("A", 2, 7, 1, 7, [2]), ("A", 3, 7, 1, 8, [3])
     ]  # fmt: skip
+    own = FALL.replace("LAST(down.price) AS low", "format_string('%d', LAST(down.price)) AS low").replace(
+        "BY symbol", "BY hash(symbol)"
+    )
+    own = own.replace("< LAST(price, 1)", "< LAST(price, 1) AND element_at(`my tags`, 1) = n")
+    assert rows(afa.spark.sql(tables, f"SELECT * FROM ticks {own}")) == [("1",), ("7",)]
     over = "MATCH_RECOGNIZE (ORDER BY low DESC MEASURES COUNT(*) AS c, LAST(low) AS least PATTERN (X+))"
     assert rows(afa.spark.sql(tables, f"SELECT c, least FROM (SELECT low FROM ticks {FALL}) {over}")) == [(2, 1)]
     with pytest.raises(AfaError, match=r"(?s)line 1, column 15: .* what Spark refuses: .*nothere"):
@@ -86,8 +91,9 @@ def test_a_stream(tables: Any, tmp_path: Path) -> None:
     spark.sql("SELECT symbol, ts, price FROM ticks WHERE n <> 3").coalesce(1).write.parquet(str(come))
     live = spark.readStream.schema("symbol string, ts timestamp, price int").parquet(str(come))
     live.createOrReplaceTempView("live")
+    by_engine = FALL.replace("BY symbol", "BY UPPER(symbol)").replace("LAST(down.price)", "shiftleft(LAST(down.price), 0)")
     text = f"""SELECT m.low * 2 AS twice, s.name FROM (SELECT * FROM live WHERE price > 0) l {FALL} m JOIN stocks s USING (symbol)
-               UNION ALL SELECT low, 'all' FROM live {FALL.replace("BY symbol", "BY UPPER(symbol)")}"""
+               UNION ALL SELECT low, 'all' FROM live {by_engine}"""
     found = afa.spark.sql(spark, text, lateness="10 seconds")
     assert found.columns == ["twice", "name", "le", "re", "diff"]
     running = found.writeStream.format("memory").queryName("found").option("checkpointLocation", str(tmp_path / "at")).start()
