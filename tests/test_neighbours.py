@@ -228,10 +228,13 @@ def test_tables_in_order_are_taken_by_columns(seed: int, monkeypatch: pytest.Mon
             if choose.random() < 0.3:
                 items.append(Punctuation(max(world.promised, at - choose.randint(-1, 3))))
             if choose.random() < 0.2:
-                before = op.snapshot()
+                before, bad = copy.copy(op).snapshot(), insert(Tick("a", 0, 0), 10**6, 3)  # a snapshot lets the kernels take all
+                more: list[Any] = [Change(Tick("c", key or 0, 0), at + 1, at + 6, 1, key) for key in world.keys for _ in range(3)]
+                more = [change._replace(le=at + 40 + i, re=at + 49 + i) for i, change in enumerate(more)]
+                late = insert(Tick("a", world.keys[0] or 0, 0), at + 1)
                 with pytest.raises(AfaError, match="expected re > le"):
-                    op.push_many([*items, insert(Tick("a", 0, 0), 10**6, 3)])
-                assert op.snapshot() == before
+                    op.push_many([*items, late, Punctuation(at + 20), table(more), bad])
+                assert copy.copy(op).snapshot() == before
             for change in changes:
                 world.copies[change.key, change.payload, change.le, change.re] += change.diff  # type: ignore[index]
             out = op.push_many(items, net=choose.random() < 0.9)
@@ -270,6 +273,29 @@ def test_fields_of_any_type_and_texts_that_nobody_holds_any_more() -> None:
         assert [(each.before, each.text_before) for each in came] == [((le - 1,) if le else None, before)]
         assert stage.statistics.held <= 5
     assert len(stage.rows._words.strings.all) < 2500
+
+
+class Text(NamedTuple):
+    text: str
+
+
+@pytest.mark.parametrize("by_columns", [True, False])
+def test_texts_that_only_a_table_below_the_watermark_holds(by_columns: bool) -> None:
+    """Numbers of texts are given anew behind a watermark: what a late row looks at keeps its own."""
+    stage = LastBefore(Text, neighbours={"before": ("text", -1)})
+    last = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "text == 'late' and before == 'one 299'")])
+    op = stage.before(Operator(last, window=10**6, engine="compiled"))
+
+    def push(word: str, les: range) -> None:
+        texts = [f"{word} {i}" for i in range(len(les))]
+        rows = [insert(Text(text), le) for text, le in zip(texts, les)]
+        op.push_many([{"text": texts, "le": list(les)}] if by_columns else rows)
+
+    push("one", range(300))
+    op.push(Punctuation(1000))
+    push("two", range(2000, 7000))
+    push("three", range(8000, 13000))
+    assert [(change.le, change.diff) for change in op.push_many([insert(Text("late"), 1500)])] == [(1500, 1)]
 
 
 def test_a_watermark_waits_for_the_next_row_of_each_key_up_to_the_window() -> None:

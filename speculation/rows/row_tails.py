@@ -102,8 +102,8 @@ class RowTails:
 
     @property
     def live(self) -> Any:
-        """The rows of all tails."""
-        return self.rows[self.places[self.places >= 0]]
+        """The rows of the pool, those that tables that are gone have left among them."""
+        return self.rows[: self.top]
 
     def begins(self) -> None:
         """Begin a call; forget rows of the pool that are in no tail."""
@@ -123,8 +123,9 @@ class RowTails:
             places[keys] = old
 
     def clear(self) -> None:
-        """Forget all."""
-        self.places, self.top, self.gone, self.waiting = self.places[:0], 0, self.came, ()
+        """Forget all; what stood there stays as it is, as `failed` may restore it."""
+        self.rows, self.tables, self.places = self.rows[:0], self.tables[:0], self.places[:0]
+        self.top, self.gone, self.waiting = 0, self.came, ()
 
     def drop(self, t: int) -> None:
         """Forget tables that a promise makes final, but for tails."""
