@@ -38,7 +38,7 @@ class AnswerPlan(NamedTuple):
     tree: Tree  # what the automaton shows
     size: int  # the first values of it leave
     start: str | None  # the hidden value that holds the LE of the first row of a match; None: its lifetime tells it
-    order: tuple[str, ...]  # those that hold what orders rows of one LE
+    order: tuple[str, ...]  # those that hold what orders first rows of one LE; last rows where the LE of a match orders it
     columns: tuple[OrderColumn, ...]  # how they order, where these are a list
     asked: str | None  # the one that says whether WHERE holds
     numbers: tuple[int, ...]  # the values that are the number of the match
@@ -137,7 +137,8 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
         said = ranked or tree.order
         columns = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
         fields = [column.field.name for column in columns] or ([] if said is None else [said])
-        first = {name: hidden.setdefault(_first(tree, name), next(names)) for name in ([time] if time else []) + fields}
+        end = "last" if tree.window is None and ranked is None and time is None else "first"  # of a match whose own LE orders it
+        first = {name: hidden.setdefault(_of_row(tree, end, name), next(names)) for name in ([time] if time else []) + fields}
         start, order = first.get(time or ""), tuple(first[name] for name in fields)
         if any(component.name == UNMATCHED for component in components_of(tree.pattern)):
             counted = hidden.setdefault(ROWS, next(names))
@@ -187,16 +188,16 @@ def _placeholder(value: Expr, lacks: bool) -> Expr:
     return If(Compare("==", ROWS, Const(0)), Const(None), found) if lacks else found
 
 
-def _first(tree: Tree, field: str) -> Expr:
-    """Return a field of the first row of a match; of one that has taken none of its row."""
-    found = Ref("", "first", field)
+def _of_row(tree: Tree, end: str, field: str) -> Expr:
+    """Return a field of the first or the last row of a match; of one that has taken none of its row."""
+    found = Ref("", end, field)
     if not any(component.name in NO_ROW for component in components_of(tree.pattern)):
         return found
     return If(Compare("==", ROWS, Const(0)), Ref(OF_ROW, "last", field), found)
 
 
 def _time_of(tree: Tree) -> str | None:
-    """Return the field of an event that holds its LE; None: matches that do not overlap are told apart by their ends."""
+    """Return the field of an event that holds its LE. None: matches do not overlap, so that their last rows order them."""
     found = Schema.of(tree.event, "event").instant or tree.time
     if found is None and (tree.skip != "past last row" or tree.rows is not None):
         raise AfaError(

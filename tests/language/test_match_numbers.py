@@ -341,6 +341,29 @@ def test_first_rows_of_one_instant_stand_as_a_list_orders_them(engine: Any, with
     assert sorted(zip(found["venue"], found["n"])) == shown
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matches_that_end_at_one_instant_stand_as_their_last_rows(engine: Any) -> None:
+    """Without WITHIN, of events that do not hold their time: the first match begins earlier, but at a row of a larger id."""
+
+    class Bare(NamedTuple):
+        p: float
+        id: int
+
+    text = (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY le, id{} MEASURES MATCH_NUMBER() AS n, FIRST(id) AS first PATTERN (a b) "
+        "DEFINE b AS p < PREV(p))"
+    )
+    rows = [(3, 5.0, 9), (5, 4.0, 1), (5, 5.0, 2), (5, 3.0, 3)]
+    for down in ("", " DESC"):
+        query = afa.sql(text.format(down), event=Bare)
+        turned = [(le, p, -number if down else number) for le, p, number in rows]
+        out = query.operator(engine=engine).push_many([insert(Bare(p, number), le) for le, p, number in turned])
+        assert sorted((c.payload.n, abs(c.payload.first)) for c in out) == [(1, 9), (2, 2)]
+        les, prices, ids = map(list, zip(*turned))
+        found = query.operator(engine=engine).push_many({"p": prices, "id": ids, "le": les})
+        assert sorted(zip(found["n"], np.abs(found["first"]))) == [(1, 9), (2, 2)]
+
+
 def test_numbers_of_a_frame_that_a_rank_orders() -> None:
     frame = pa.table({"venue": ["b", "a", "c", "d"], "p": [1.0, 2.0, 3.0, 0.5], "size": [3, 7, 8, 2]})
     query = afa.sql(LISTED.format(order="size DESC", within=""), event=frame)
