@@ -44,7 +44,9 @@ class ShownMatches(NamedTuple):
     shown: type  # the class of what leaves: the first fields of what comes
     numbers: tuple[int, ...] = ()  # these of them are the match's number
     window: int | None = None  # a match starts at RE - window; None: ``start`` says it
-    start: int | None = None  # holds the LE of the first row; None: matches do not overlap, and the LE of their last row orders them
+    start: int | None = (
+        None  # holds the LE of the first row; None: matches do not overlap, and the LE of their last row orders them
+    )
     order: tuple[int, ...] = ()  # hold what orders first rows of one LE; last rows where theirs is the LE that orders
     pieces: tuple[Callable[[Any], bytes], ...] = ()  # make of each of these what orders as they do together
     ranked: bool = False  # whether that orders all first rows, whatever their LE
