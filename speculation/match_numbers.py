@@ -17,6 +17,7 @@ from sortedcontainers import SortedDict
 
 from afa.change import Change, put_in_order
 from afa.engine import Logged
+from afa.errors import blame
 from afa.operator.plain_data import reading
 from afa.operator.tables import CallInput, CallOutput
 from afa.schema import Schema, any_payload, as_ticks, taker
@@ -242,7 +243,11 @@ class MatchNumbers(Stage):
     def _count(self, key: Hashable, rows: dict[Any, int], number: int | None, sign: int, told: dict[Any, int]) -> None:
         """Count what leaves of the rows of a match."""
         for (payload, le, re), copies in rows.items():
-            shown = self.of_matches.of(payload, number)
+            try:
+                shown = self.of_matches.of(payload, number)
+            except Exception as error:
+                blame(error, f"in the match at le={le}, of key {key!r}")
+                raise
             if shown is not None:
                 row = shown, le, re, key
                 told[row] = told.get(row, 0) + sign * copies
