@@ -28,13 +28,15 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation import stage_state as saved
 from speculation.before_after import After
-from speculation.stage import Output, Stage
+from speculation.stage import Output, Stage, checked
 
 FINAL, TAIL, COUNT, LAST, ORDER, EXACT = range(6)
 """Of a key: how many matches are final, stand in tables, are there in all; no match that is held begins at a larger LE than LAST;
 one begins there, at ORDER, if it is EXACT."""
 SMALL = 65_536
 """Tables of fewer rows are joined, so that there are not many."""
+MOST = 1 << 48
+"""So many matches of a key are not final."""
 Start = tuple[Any, ...]
 """The place of the first row of a match: its LE, and what orders rows of one LE."""
 
@@ -518,14 +520,26 @@ class MatchNumbers(Stage):
         said, promised, known, rows = numbers
         wanted("the numbers of matches of this query", said == self.of_matches.said, said)
         self._promised = as_ticks(promised, "promised")
-        for key, final in known:
-            wanted("how many matches are final", type(final) is int and final > 0, final)
-            self._set(self._code(any_payload(key)), [FINAL, COUNT], final)
-        self._revised(saved.changes(waiting, taker(self._schema)))
-        self._leaving.clear()
-        for payload, le, re, key, copies in rows:
-            row = self.shown(*payload), le, re, any_payload(key)
-            self._leaving.setdefault(le, {})[row] = copies
+        finals = {any_payload(key): final for key, final in known}
+        whole = len(finals) == len(known) and all(type(final) is int and 0 < final < MOST for final in finals.values())
+        wanted("how many matches of each key are final", whole, known)
+        for key, final in finals.items():
+            self._set(self._code(key), [FINAL, COUNT], final)
+        held = [checked(change) for change in saved.changes(waiting, taker(self._schema))]
+        starts = [] if self.of_matches.ranked else [self.of_matches.start_of(change)[0] for change in held]
+        wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
+        self._revised(held)
+        least, self._leaving = self._leaving, SortedDict()
+        for payload, *times, key, copies in rows:
+            row = checked(Change(taker(self._leaves)(self.shown(*payload)), *times, copies, key))
+            wanted("rows that leave once", self.of_matches.once and copies > 0 and row.le >= promised, row)  # type: ignore[operator]
+            self._leaving.setdefault(row.le, {})[row.payload, row.le, row.re, row.key] = copies
+        shown = all(self._leaving.get(le, {}).get(row, 0) >= n for le, each in least.items() for row, n in each.items())
+        wanted(
+            "the rows of DISTINCT, each for all matches that show it",
+            shown and sum(map(len, self._leaving.values())) == len(rows),
+            rows,
+        )
         self._journal.commit()
 
     def chosen(self, match: Change) -> list[Any]:
@@ -533,7 +547,7 @@ class MatchNumbers(Stage):
         payload, le, re, _, key = match
         found = [each for each in self.waiting() if (each.le, each.re, each.key) == (le, re, key)]
         if not self.of_matches.counts:
-            return [(*payload, True)]
+            return [payload if self.of_matches.asked is None else (*payload, True)]
         starts = sorted({self.of_matches.start_of(each) for each in self.waiting() if each.key == key})
         first = 1 + int(self._counts[self._codes[key], FINAL]) if key in self._codes else 1
         numbers = {start: number for number, start in enumerate(starts, first)}
@@ -554,8 +568,10 @@ class NumberedMatches(After):
     @classmethod
     def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> NumberedMatches:
         """Put the stage that a snapshot holds at its operator; ``like``: one of the same query, that has taken nothing."""
+        wanted("no rows that wait there", part.rows is None, part.name)
         with reading(f"the numbers of a {part.name}", part.name):
             like.load(part.numbers, part.waiting)
+        wanted("a promise that the operator has made", like._promised <= operator._core.progress.output, like._promised)
         return cls(like, operator)
 
 

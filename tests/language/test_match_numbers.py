@@ -14,6 +14,7 @@ import afa
 from afa import FOREVER, AfaError, Change, ChangeError, Punctuation, SnapshotError, insert, retract
 from afa.operator.options import Options
 from speculation import match_numbers
+from tests.forged import forged
 from tests.language import number_worlds
 
 ENGINES = ("interpreted", "compiled")
@@ -140,6 +141,38 @@ def test_a_snapshot_goes_on_numbering(engine: Any) -> None:
         falls("MATCH_NUMBER() + 1 AS n, FIRST(p) AS top").restore(op.snapshot())
 
 
+FORGED: list[tuple[tuple[int, ...], Any, str]] = [
+    ((1, 1), 4, "expected a promise that the operator has made"),
+    ((1, 1), "3", "expected the numbers of a MatchNumbers"),
+    ((1, 2), [["x", 1], ["x", 1]], "expected how many matches of each key are final"),
+    ((1, 2, 0, 1), 2**63 - 1, "expected how many matches of each key are final"),
+    ((1, 2, 0, 1), True, "expected how many matches of each key are final"),
+    ((1, 3), [], "expected the rows of DISTINCT, each for all matches that show it"),
+    ((1, 3), lambda rows: [*rows, rows[0]], "expected the rows of DISTINCT, each for all matches that show it"),
+    ((1, 3, 0, 4), "2", "expected the numbers of a MatchNumbers"),
+    ((1, 3, 0, 4), -1, "expected rows that leave once"),
+    ((1, 3, 0, 0, 1), "high", "expected the numbers of a MatchNumbers"),
+    ((1, 3, 0, 1), "6", "expected the numbers of a MatchNumbers"),
+    ((1, 3, 0, 1), 1, "expected rows that leave once"),
+    ((2, 4, 0), -1, "expected matches that are not final"),
+    ((2, 2, 0), "5", "expected the numbers of a MatchNumbers"),
+    ((2, 3, 0), 21, "expected matches that are not final"),
+    ((3,), b"rows", "expected no rows that wait there"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message"), FORGED)
+def test_a_snapshot_that_lies_is_refused(place: tuple[int, ...], value: Any, message: str) -> None:
+    query = falls(select="DISTINCT n, top")
+    op = query.operator()
+    op.push_many([*ticks(TWO), Punctuation(22)])
+    assert query.restore(forged(op.snapshot(), (), lambda body: body)).snapshot() == op.snapshot()
+    with pytest.raises(SnapshotError, match=message):
+        query.restore(forged(op.snapshot(), place, value))
+    with pytest.raises(SnapshotError, match="expected rows that leave once"):
+        falls().restore(forged(falls().operator().snapshot(), (1, 3), [[[1, 5.0], 2, 20, "x", 1]]))
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_call_that_fails_leaves_the_numbers(engine: Any) -> None:
     op = falls().operator(engine=engine)
@@ -167,6 +200,14 @@ def test_a_lineage_is_that_of_the_match_with_this_number() -> None:
     assert op.lineage(second).match == second
     with pytest.raises(ChangeError, match="expected a match in force but got"):
         op.lineage(first._replace(payload=first.payload._replace(n=2)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("select", "behind"), [("DISTINCT high", ""), ("DISTINCT high", "WHERE high > 1"), ("high", "WHERE high > 1")])
+def test_a_lineage_of_what_no_number_tells_apart(select: str, behind: str, engine: Any) -> None:
+    op = falls("FIRST(p) AS high", select=select, behind=behind).operator(engine=engine)
+    _, second = op.push_many(ticks(TWO))
+    assert [event.le for event in op.lineage(second).events()["a"]] == [5]
 
 
 def test_promises_of_a_stage_in_front_and_single_steps() -> None:
