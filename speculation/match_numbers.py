@@ -530,10 +530,10 @@ class MatchNumbers(Stage):
         wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
         self._revised(held)
         least, self._leaving = self._leaving, SortedDict()
-        for payload, *times, key, copies in rows:
-            row = checked(Change(taker(self._leaves)(self.shown(*payload)), *times, copies, key))
-            wanted("rows that leave once", self.of_matches.once and copies > 0 and row.le >= promised, row)  # type: ignore[operator]
-            self._leaving.setdefault(row.le, {})[row.payload, row.le, row.re, row.key] = copies
+        for payload, le, re, key, copies in rows:
+            row = checked(Change(taker(self._leaves)(self.shown(*payload)), le, re, copies, key))
+            wanted("rows that leave once", self.of_matches.once and copies > 0 and le >= promised, row)
+            self._leaving.setdefault(le, {})[row.payload, le, row.re, row.key] = copies
         shown = all(self._leaving.get(le, {}).get(row, 0) >= n for le, each in least.items() for row, n in each.items())
         wanted(
             "the rows of DISTINCT, each for all matches that show it",

@@ -387,7 +387,10 @@ A = {"a": "kind == 'a'"}
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LastBefore(Tick, {}), "expected names of fields with their conditions but got where={}"),
+        (
+            lambda: LastBefore(Tick, {}),
+            "expected names of fields with conditions, where=, or with neighbours, neighbours=, but got none",
+        ),
         (lambda: LastBefore(Tick, A, window=0), "expected a number of ticks above 0 but got window=0"),
         (lambda: LastBefore(Tick, A, window=2**63), r"expected an int64 \(ticks\) but got window=9223372036854775808"),
         (lambda: LastBefore(Tick, A, order_by="x"), "expected a field of int, float or str in Tick.* but got order_by='x'"),

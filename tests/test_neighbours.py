@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
+from afa.errors import SnapshotError
 from speculation import LastBefore, last_rows
 from tests import oracle
+from tests.forged import forged
 from tests.test_last_before import Event, Tick, World, holds, netted, pushed
 
 BESIDE: dict[str, tuple[str, int]] = {
@@ -319,15 +321,37 @@ def test_a_watermark_waits_for_the_next_row_of_each_key_up_to_the_window() -> No
         ({"before": ("x", 65)}, "and an offset from 1 to 64"),
         ({"before": "x"}, "and an offset from 1 to 64, or below 0, as neighbour before but got 'x'"),
         ({"x": ("x", -1)}, "expected a name for a field beside those of Tick"),
+        ({"before": (["x"], -1)}, "expected a field of Tick"),
+        ({"before": ("x", True)}, "and an offset from 1 to 64"),
+        ({1: ("x", -1)}, r"expected names of fields with their neighbours but got neighbours=\{1: "),
+        ([("before", ("x", -1))], r"expected names of fields with their neighbours but got neighbours=\["),
+        (None, "expected names of fields with their neighbours but got neighbours=None"),
     ],
 )
 def test_what_is_no_neighbour_is_refused(neighbours: Any, message: str) -> None:
     with pytest.raises(AfaError, match=message):
         LastBefore(Tick, neighbours=neighbours)
-    with pytest.raises(AfaError, match="expected names of fields with their conditions but got where="):
+    with pytest.raises(AfaError, match="with conditions, where=, or with neighbours, neighbours=, but got none"):
         LastBefore(Tick)
     one = LastBefore(Tick, neighbours={"before": ("x", -1)})
     with pytest.raises(AfaError, match=r"expected Tick\(.*, before: str \| None\) but got filled=Tick"):
         LastBefore(Tick, neighbours={"before": ("kind", -1)}, filled=one.filled)
     with pytest.raises(AfaError, match="expected the parameters"):
         LastBefore.restore(one.snapshot(), like=LastBefore(Tick, neighbours={"before": ("x", -2)}))
+
+
+def test_a_promise_with_a_condition_is_refused() -> None:
+    stage = LastBefore(Tick, neighbours={"before": ("x", -1)})
+    last = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "kind == 'a'")])
+    with pytest.raises(AfaError, match="expected an operator with retractions=False for a Punctuation with a condition"):
+        stage.before(Operator(last, window=9)).push(Punctuation(3, where="seq < 2"))
+
+
+@pytest.mark.parametrize("passed", [2, 4, -100, "3", True])
+def test_a_snapshot_says_how_far_a_promise_has_gone_on(passed: Any) -> None:
+    stage = LastBefore(Tick, neighbours={"behind": ("x", 1)}, window=10)
+    stage.push_many([*(insert(Tick("a", 0, 0), le) for le in range(5)), Punctuation(4)])
+    assert stage.passed == 3
+    assert LastBefore.restore(stage.snapshot(), like=stage).passed == 3
+    with pytest.raises(SnapshotError, match="expected"):
+        LastBefore.restore(forged(stage.snapshot(), (1, -1), passed), like=stage)

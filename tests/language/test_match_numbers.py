@@ -203,7 +203,9 @@ def test_a_lineage_is_that_of_the_match_with_this_number() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("select", "behind"), [("DISTINCT high", ""), ("DISTINCT high", "WHERE high > 1"), ("high", "WHERE high > 1")])
+@pytest.mark.parametrize(
+    ("select", "behind"), [("DISTINCT high", ""), ("DISTINCT high", "WHERE high > 1"), ("high", "WHERE high > 1")]
+)
 def test_a_lineage_of_what_no_number_tells_apart(select: str, behind: str, engine: Any) -> None:
     op = falls("FIRST(p) AS high", select=select, behind=behind).operator(engine=engine)
     _, second = op.push_many(ticks(TWO))
