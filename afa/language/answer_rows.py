@@ -55,13 +55,12 @@ class AnswerPlan(NamedTuple):
 
     @property
     def costs(self) -> tuple[str, ...]:
-        """Return what numbers cost, in words; nothing where no match has one."""
-        if not (self.numbers or self.late or self.where):
-            return ()
-        held = "" if self.tree.window is not None else "; without WITHIN each match is held for that, until the last watermark"
-        return (
-            f"MATCH_NUMBER: a match that comes late, goes or moves renumbers those of its key behind it, which leave again{held}",
-        )
+        """Return what numbers and DISTINCT cost, in words; nothing where there are none."""
+        numbered, never = self.numbers or self.late or self.where, self.tree.window is None
+        held = "; without WITHIN each match is held for that, until the last watermark" if never else ""
+        renumbers = "MATCH_NUMBER: a match that comes late, goes or moves renumbers those of its key behind it, which leave again"
+        kept = f"DISTINCT: of each row it is held how many matches show it, until {'the last' if never else 'a'} watermark"
+        return (*([renumbers + held] if numbered else []), *([kept] if self.distinct else []))
 
     def shown(self, matches: Schema) -> Schema:
         """Return what leaves, of what the automaton shows."""

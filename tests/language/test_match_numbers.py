@@ -239,6 +239,10 @@ def test_explain_says_what_numbers_cost() -> None:
     assert any(each.startswith("MATCH_NUMBER: a match that comes late") for each in falls().explain().warnings)
     assert any("each match is held for that" in each for each in falls(within="").explain().warnings)
     assert not any("MATCH_NUMBER" in each for each in falls("FIRST(p) AS top").explain().warnings)
+    for within, until in (("WITHIN 20", "a"), ("", "the last")):
+        warnings = falls("FIRST(p) AS high", within, select="DISTINCT high").explain().warnings
+        assert f"DISTINCT: of each row it is held how many matches show it, until {until} watermark" in warnings
+        assert not any("MATCH_NUMBER" in each for each in warnings)
 
 
 def test_spark_refuses_numbers_and_where() -> None:
