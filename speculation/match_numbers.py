@@ -22,6 +22,7 @@ from afa.operator.plain_data import reading
 from afa.operator.tables import CallInput, CallOutput
 from afa.schema import Schema, any_payload, as_ticks, taker
 from afa.state.key_columns import KeyColumns
+from afa.state.plain import stable_order
 from afa.state.sound import wanted
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
@@ -363,8 +364,7 @@ class MatchNumbers(Stage):
         by = [codes, starts, *self.of_matches.orders_of(rows)]
         bits = self._bits(rows, places) if places else np.zeros(len(starts), np.int64)
         if not _ascending(by):
-            short = codes.astype(np.uint16) if len(self._names) <= 1 << 16 else codes  # by which numpy sorts at once
-            order = np.argsort(short, kind="stable")
+            order = stable_order(codes)
             if not _ascending([column[order] for column in by]):
                 order = np.lexsort(by[::-1])
             by = [column[order] for column in by]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.state.plain import stable_order
 from afa.state.states import Column
 from punctuation.time import BEGINNING
 from speculation.rows.row_layout import RowPool
@@ -46,7 +47,7 @@ class RowRuns:
 
     def __init__(self, piece: RowPiece, keys: int) -> None:
         key = piece.key
-        self.order = None if keys == 1 else _by_key(key, keys)
+        self.order = None if keys == 1 else stable_order(key)
         key = self.of(key)
         self.begin = np.concatenate([[0], np.flatnonzero(key[1:] != key[:-1]) + 1]) if keys > 1 else np.zeros(1, np.int64)
         self.n = np.diff(self.begin, append=len(key))
@@ -75,12 +76,6 @@ class RowRuns:
         """Return the runs that have a row at place i (below 0: from their end), and these rows."""
         runs = np.flatnonzero(self.n > (i if i >= 0 else -i - 1))
         return runs, self.begin[runs] + (i if i >= 0 else self.n[runs] + i)
-
-
-def _by_key(key: Any, keys: int) -> Any:
-    """Return the order of rows by key: stable, by two passes of 16 bits, each of which is a radix sort."""
-    order = np.argsort((key & 0xFFFF).astype(np.uint16), kind="stable")
-    return order if keys <= 1 << 16 else order[np.argsort((key[order] >> 16).astype(np.uint16), kind="stable")]
 
 
 class RowTails:
