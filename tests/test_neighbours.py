@@ -14,7 +14,7 @@ from afa.errors import SnapshotError
 from speculation import LastBefore, last_rows
 from tests import oracle
 from tests.forged import forged
-from tests.test_last_before import Event, Tick, World, holds, netted, pushed
+from tests.test_last_before import Event, Tick, World, holds, matches_before, netted
 
 BESIDE: dict[str, tuple[str, int]] = {
     "x1": ("x", -1), "kind2": ("kind", -2), "next_x": ("x", 1), "next_kind": ("kind", 3), "next_seq": ("seq", 2)
@@ -143,34 +143,21 @@ def expected(world: Beside, engine: str) -> set[Any]:
     return {((change.key,), change.le, change.re) for change in out}
 
 
+def restored(world: Beside, engine: str, blob: bytes) -> Any:
+    stage = world.stage
+    key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
+    return Operator.restore(calm(stage.filled), blob, key=key, stages=stages, engine=engine)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_before_an_operator_matches_are_those_of_the_filled_events(engine: str, seed: int) -> None:
-    matches = retractions = 0
+    seen = Counter[str]()
     for number in range(8):
         world = Beside(1000 * seed + number, keyed=number % 3 > 0)
-        op, held, told = world.stage.before(operator(world, engine)), set[Any](), -(10**9)
-        for step in range(40):
-            items = world.call(step)
-            if world.random.random() < 0.1:
-                stage = world.stage
-                key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
-                again = Operator.restore(calm(stage.filled), op.snapshot(), key=key, stages=stages, engine=engine)
-                assert again.snapshot() == op.snapshot()
-                op, world.stage = again, again.stage
-            if world.random.random() < 0.1:
-                op = copy.copy(op)
-                world.stage = op.stage
-            out = pushed(world.random, op, items)
-            changes = [change._replace(payload=(change.key,)) for change in out if isinstance(change, Change)]
-            assert all(change.le >= told for change in changes)
-            told = max([told, *(item.t for item in out if isinstance(item, Punctuation))])
-            held = oracle.net(changes, held)
-            assert held == expected(world, engine)
-            op._check()
-            retractions += sum(change.diff < 0 for change in changes)
-            matches += len(held)
-    assert matches > 100
-    assert retractions > 10
+        op, again = world.stage.before(operator(world, engine)), lambda blob, w=world: restored(w, engine, blob)
+        seen += matches_before(world, op, again, lambda w=world: expected(w, engine))
+    assert seen["matches"] > 100
+    assert seen["retractions"] > 10
 
 
 def table(changes: list[Change]) -> dict[str, list[Any]]:
@@ -207,9 +194,7 @@ def test_tables_in_order_are_taken_by_columns(seed: int, monkeypatch: pytest.Mon
         op, held, told, at = world.stage.before(operator(world, engine)), set[Any](), -(10**9), 0
         for _ in range(30):
             if choose.random() < 0.1:
-                stage = world.stage
-                key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
-                again = Operator.restore(calm(stage.filled), op.snapshot(), key=key, stages=stages, engine=engine)  # type: ignore[arg-type]
+                again = restored(world, engine, op.snapshot())
                 assert again.snapshot() == op.snapshot()
                 op, world.stage = again, again.stage
             elif choose.random() < 0.1:
