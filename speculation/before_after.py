@@ -183,7 +183,7 @@ class After(Around):
         return left
 
     def _run(self, come: CallInput, net: bool) -> Output:
-        """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
+        """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage; only a user's value fails."""
         if net or not self.stage.draws:
             return self._part(come, net)
         return [found for item in items_of(self._core, come) for found in self._part(come._replace(parts=[item]), True)]

@@ -133,8 +133,11 @@ class LastBefore(Stage):
     ) -> None:
         super().__init__(tick)
         self.event_schema = Schema.of(event, "event")
-        if not isinstance(where, Mapping) or not (where or neighbours) or not all(isinstance(name, str) for name in where):
-            raise AfaError(f"expected names of fields with their conditions but got where={where!r}")
+        for said, given, of in (("where", where, "conditions"), ("neighbours", neighbours, "neighbours")):
+            if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+                raise AfaError(f"expected names of fields with their {of} but got {said}={given!r}")
+        if not (where or neighbours):
+            raise AfaError("expected names of fields with conditions, where=, or with neighbours, neighbours=, but got none")
         fields = {field.name: field for field in self.event_schema.fields}
         self.ordered: list[tuple[str, bool, bool]] = []
         """The fields that order events of one LE: whether they descend, whether None stands first."""
@@ -149,7 +152,8 @@ class LastBefore(Stage):
             self.ordered = [(order_by, False, False)]
         for name, beside in neighbours.items():
             field, offset = beside if isinstance(beside, tuple) and len(beside) == 2 else (None, None)
-            if (field != "" and field not in fields) or type(offset) is not int or not 0 < abs(offset) <= FARTHEST or name in where:
+            known_field = isinstance(field, str) and field in {"", *fields}
+            if not known_field or type(offset) is not int or not 0 < abs(offset) <= FARTHEST or name in where:
                 known = f"a field of {self.event_schema.describe()} and an offset from 1 to {FARTHEST}, or below 0,"
                 raise AfaError(f"expected {known} as neighbour {name} but got {beside!r}")
         for name in (*where, *neighbours):
@@ -232,11 +236,15 @@ class LastBefore(Stage):
 
     def passes(self, t: int) -> Punctuation | None:
         """Return the promise that goes on where one has come: below it nothing is revised any more. None: it has gone on."""
-        passed = self.rows.first_open(t) if self._following and t < FOREVER else t
+        passed = self._final_below(t)
         if passed <= self.passed:
             return None
         self.passed = passed
         return Punctuation(passed)
+
+    def _final_below(self, t: int) -> int:
+        """Return how far a promise goes on."""
+        return self.rows.first_open(t) if self._following and t < FOREVER else t
 
     def end(self, out: Output) -> None:
         """Append what the changes so far lead to: retractions first, then insertions, each by LE."""
@@ -321,6 +329,8 @@ class LastBefore(Stage):
         options = {"window": like.window, "order_by": like.order, "filled": like.filled, "neighbours": like.neighbours}
         stage = cls(like.event_schema.cls, conditions, **options)
         stage.load(numbers, waiting)
+        last = stage._final_below(stage._promised)
+        wanted(f"a promise that has gone on to {last}, as far as the events allow", stage.passed == last, stage.passed)
         return stage
 
     def part(self, keys: Iterable[Hashable] | None = None) -> Any:

@@ -120,8 +120,8 @@ class LookBack(Front):
                 self._core.progress.see(t)
             if (passed := self.stage.passes(t)) is not None:
                 yield port, passed, key
-        elif port != "event" or not isinstance(item, Punctuation) or not self.stage.neighbours:
-            yield port, item, key  # but no promise with a condition: a late event may revise others that satisfy it
+        else:
+            yield port, item, key  # the operator refuses a promise with a condition: a late event may revise others that satisfy it
 
     def _left(self) -> Iterator[Any]:
         """Yield what leaves the stage: versions of events, as columns if they are many."""

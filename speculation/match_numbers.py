@@ -17,23 +17,27 @@ from sortedcontainers import SortedDict
 
 from afa.change import Change, put_in_order
 from afa.engine import Logged
+from afa.errors import blame
 from afa.operator.plain_data import reading
 from afa.operator.tables import CallInput, CallOutput
 from afa.schema import Schema, any_payload, as_ticks, taker
 from afa.state.key_columns import KeyColumns
+from afa.state.plain import stable_order
 from afa.state.sound import wanted
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation import stage_state as saved
 from speculation.before_after import After
-from speculation.stage import Output, Stage
+from speculation.stage import Output, Stage, checked
 
 FINAL, TAIL, COUNT, LAST, ORDER, EXACT = range(6)
 """Of a key: how many matches are final, stand in tables, are there in all; no match that is held begins at a larger LE than LAST;
 one begins there, at ORDER, if it is EXACT."""
 SMALL = 65_536
 """Tables of fewer rows are joined, so that there are not many."""
+MOST = 1 << 48
+"""So many matches of a key are not final."""
 Start = tuple[Any, ...]
 """The place of the first row of a match: its LE, and what orders rows of one LE."""
 
@@ -44,8 +48,10 @@ class ShownMatches(NamedTuple):
     shown: type  # the class of what leaves: the first fields of what comes
     numbers: tuple[int, ...] = ()  # these of them are the match's number
     window: int | None = None  # a match starts at RE - window; None: ``start`` says it
-    start: int | None = None  # holds the LE of the first row; None: matches do not overlap, and their LE orders them
-    order: tuple[int, ...] = ()  # hold what orders first rows of one LE
+    start: int | None = (
+        None  # holds the LE of the first row; None: matches do not overlap, and the LE of their last row orders them
+    )
+    order: tuple[int, ...] = ()  # hold what orders first rows of one LE; last rows where theirs is the LE that orders
     pieces: tuple[Callable[[Any], bytes], ...] = ()  # make of each of these what orders as they do together
     ranked: bool = False  # whether that orders all first rows, whatever their LE
     asked: int | None = None  # says whether WHERE holds; None: nothing is asked
@@ -240,7 +246,11 @@ class MatchNumbers(Stage):
     def _count(self, key: Hashable, rows: dict[Any, int], number: int | None, sign: int, told: dict[Any, int]) -> None:
         """Count what leaves of the rows of a match."""
         for (payload, le, re), copies in rows.items():
-            shown = self.of_matches.of(payload, number)
+            try:
+                shown = self.of_matches.of(payload, number)
+            except Exception as error:
+                blame(error, f"in the match at le={le}, of key {key!r}")
+                raise
             if shown is not None:
                 row = shown, le, re, key
                 told[row] = told.get(row, 0) + sign * copies
@@ -354,8 +364,7 @@ class MatchNumbers(Stage):
         by = [codes, starts, *self.of_matches.orders_of(rows)]
         bits = self._bits(rows, places) if places else np.zeros(len(starts), np.int64)
         if not _ascending(by):
-            short = codes.astype(np.uint16) if len(self._names) <= 1 << 16 else codes  # by which numpy sorts at once
-            order = np.argsort(short, kind="stable")
+            order = stable_order(codes)
             if not _ascending([column[order] for column in by]):
                 order = np.lexsort(by[::-1])
             by = [column[order] for column in by]
@@ -511,14 +520,26 @@ class MatchNumbers(Stage):
         said, promised, known, rows = numbers
         wanted("the numbers of matches of this query", said == self.of_matches.said, said)
         self._promised = as_ticks(promised, "promised")
-        for key, final in known:
-            wanted("how many matches are final", type(final) is int and final > 0, final)
-            self._set(self._code(any_payload(key)), [FINAL, COUNT], final)
-        self._revised(saved.changes(waiting, taker(self._schema)))
-        self._leaving.clear()
+        finals = {any_payload(key): final for key, final in known}
+        whole = len(finals) == len(known) and all(type(final) is int and 0 < final < MOST for final in finals.values())
+        wanted("how many matches of each key are final", whole, known)
+        for key, final in finals.items():
+            self._set(self._code(key), [FINAL, COUNT], final)
+        held = [checked(change) for change in saved.changes(waiting, taker(self._schema))]
+        starts = [] if self.of_matches.ranked else [self.of_matches.start_of(change)[0] for change in held]
+        wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
+        self._revised(held)
+        least, self._leaving = self._leaving, SortedDict()
         for payload, le, re, key, copies in rows:
-            row = self.shown(*payload), le, re, any_payload(key)
-            self._leaving.setdefault(le, {})[row] = copies
+            row = checked(Change(taker(self._leaves)(self.shown(*payload)), le, re, copies, key))
+            wanted("rows that leave once", self.of_matches.once and copies > 0 and le >= promised, row)
+            self._leaving.setdefault(le, {})[row.payload, le, row.re, row.key] = copies
+        shown = all(self._leaving.get(le, {}).get(row, 0) >= n for le, each in least.items() for row, n in each.items())
+        wanted(
+            "the rows of DISTINCT, each for all matches that show it",
+            shown and sum(map(len, self._leaving.values())) == len(rows),
+            rows,
+        )
         self._journal.commit()
 
     def chosen(self, match: Change) -> list[Any]:
@@ -526,7 +547,7 @@ class MatchNumbers(Stage):
         payload, le, re, _, key = match
         found = [each for each in self.waiting() if (each.le, each.re, each.key) == (le, re, key)]
         if not self.of_matches.counts:
-            return [(*payload, True)]
+            return [payload if self.of_matches.asked is None else (*payload, True)]
         starts = sorted({self.of_matches.start_of(each) for each in self.waiting() if each.key == key})
         first = 1 + int(self._counts[self._codes[key], FINAL]) if key in self._codes else 1
         numbers = {start: number for number, start in enumerate(starts, first)}
@@ -547,8 +568,10 @@ class NumberedMatches(After):
     @classmethod
     def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> NumberedMatches:
         """Put the stage that a snapshot holds at its operator; ``like``: one of the same query, that has taken nothing."""
+        wanted("no rows that wait there", part.rows is None, part.name)
         with reading(f"the numbers of a {part.name}", part.name):
             like.load(part.numbers, part.waiting)
+        wanted("a promise that the operator has made", like._promised <= operator._core.progress.output, like._promised)
         return cls(like, operator)
 
 

@@ -16,6 +16,7 @@ from afa.errors import SnapshotError, blame
 from afa.rewrite.column_condition import ColumnCondition
 from afa.schema import Schema, any_payload
 from afa.state.plain import field_columns
+from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
 from speculation.before_after import Before
@@ -102,5 +103,6 @@ class FilteredInput(Before):
         waits = part.rows is not None or saved.changes(part.waiting, any_payload)
         if said != like.condition.text or type(count) is not int or waits:
             raise SnapshotError(f"expected a snapshot of a query with WHERE {like.condition.text} but got one of {said!r}")
+        wanted("how many changes were left out", count >= 0, count)
         like.left_out = count
         return cls(like, operator)

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
+from afa.errors import SnapshotError
 from speculation import LastBefore, last_rows
 from tests import oracle
-from tests.test_last_before import Event, Tick, World, holds, netted, pushed
+from tests.forged import forged
+from tests.test_last_before import Event, Tick, World, holds, matches_before, netted
 
 BESIDE: dict[str, tuple[str, int]] = {
     "x1": ("x", -1), "kind2": ("kind", -2), "next_x": ("x", 1), "next_kind": ("kind", 3), "next_seq": ("seq", 2)
@@ -141,34 +143,21 @@ def expected(world: Beside, engine: str) -> set[Any]:
     return {((change.key,), change.le, change.re) for change in out}
 
 
+def restored(world: Beside, engine: str, blob: bytes) -> Any:
+    stage = world.stage
+    key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
+    return Operator.restore(calm(stage.filled), blob, key=key, stages=stages, engine=engine)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_before_an_operator_matches_are_those_of_the_filled_events(engine: str, seed: int) -> None:
-    matches = retractions = 0
+    seen = Counter[str]()
     for number in range(8):
         world = Beside(1000 * seed + number, keyed=number % 3 > 0)
-        op, held, told = world.stage.before(operator(world, engine)), set[Any](), -(10**9)
-        for step in range(40):
-            items = world.call(step)
-            if world.random.random() < 0.1:
-                stage = world.stage
-                key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
-                again = Operator.restore(calm(stage.filled), op.snapshot(), key=key, stages=stages, engine=engine)
-                assert again.snapshot() == op.snapshot()
-                op, world.stage = again, again.stage
-            if world.random.random() < 0.1:
-                op = copy.copy(op)
-                world.stage = op.stage
-            out = pushed(world.random, op, items)
-            changes = [change._replace(payload=(change.key,)) for change in out if isinstance(change, Change)]
-            assert all(change.le >= told for change in changes)
-            told = max([told, *(item.t for item in out if isinstance(item, Punctuation))])
-            held = oracle.net(changes, held)
-            assert held == expected(world, engine)
-            op._check()
-            retractions += sum(change.diff < 0 for change in changes)
-            matches += len(held)
-    assert matches > 100
-    assert retractions > 10
+        op, again = world.stage.before(operator(world, engine)), lambda blob, w=world: restored(w, engine, blob)
+        seen += matches_before(world, op, again, lambda w=world: expected(w, engine))
+    assert seen["matches"] > 100
+    assert seen["retractions"] > 10
 
 
 def table(changes: list[Change]) -> dict[str, list[Any]]:
@@ -205,9 +194,7 @@ def test_tables_in_order_are_taken_by_columns(seed: int, monkeypatch: pytest.Mon
         op, held, told, at = world.stage.before(operator(world, engine)), set[Any](), -(10**9), 0
         for _ in range(30):
             if choose.random() < 0.1:
-                stage = world.stage
-                key, stages = None if world.keys == [None] else "key", [world.fresh(stage.window, stage.order)]
-                again = Operator.restore(calm(stage.filled), op.snapshot(), key=key, stages=stages, engine=engine)  # type: ignore[arg-type]
+                again = restored(world, engine, op.snapshot())
                 assert again.snapshot() == op.snapshot()
                 op, world.stage = again, again.stage
             elif choose.random() < 0.1:
@@ -228,10 +215,13 @@ def test_tables_in_order_are_taken_by_columns(seed: int, monkeypatch: pytest.Mon
             if choose.random() < 0.3:
                 items.append(Punctuation(max(world.promised, at - choose.randint(-1, 3))))
             if choose.random() < 0.2:
-                before = op.snapshot()
+                before, bad = copy.copy(op).snapshot(), insert(Tick("a", 0, 0), 10**6, 3)  # a snapshot lets the kernels take all
+                more: list[Any] = [Change(Tick("c", key or 0, 0), at + 1, at + 6, 1, key) for key in world.keys for _ in range(3)]
+                more = [change._replace(le=at + 40 + i, re=at + 49 + i) for i, change in enumerate(more)]
+                late = insert(Tick("a", world.keys[0] or 0, 0), at + 1)
                 with pytest.raises(AfaError, match="expected re > le"):
-                    op.push_many([*items, insert(Tick("a", 0, 0), 10**6, 3)])
-                assert op.snapshot() == before
+                    op.push_many([*items, late, Punctuation(at + 20), table(more), bad])
+                assert copy.copy(op).snapshot() == before
             for change in changes:
                 world.copies[change.key, change.payload, change.le, change.re] += change.diff  # type: ignore[index]
             out = op.push_many(items, net=choose.random() < 0.9)
@@ -272,6 +262,29 @@ def test_fields_of_any_type_and_texts_that_nobody_holds_any_more() -> None:
     assert len(stage.rows._words.strings.all) < 2500
 
 
+class Text(NamedTuple):
+    text: str
+
+
+@pytest.mark.parametrize("by_columns", [True, False])
+def test_texts_that_only_a_table_below_the_watermark_holds(by_columns: bool) -> None:
+    """Numbers of texts are given anew behind a watermark: what a late row looks at keeps its own."""
+    stage = LastBefore(Text, neighbours={"before": ("text", -1)})
+    last = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "text == 'late' and before == 'one 299'")])
+    op = stage.before(Operator(last, window=10**6, engine="compiled"))
+
+    def push(word: str, les: range) -> None:
+        texts = [f"{word} {i}" for i in range(len(les))]
+        rows = [insert(Text(text), le) for text, le in zip(texts, les)]
+        op.push_many([{"text": texts, "le": list(les)}] if by_columns else rows)
+
+    push("one", range(300))
+    op.push(Punctuation(1000))
+    push("two", range(2000, 7000))
+    push("three", range(8000, 13000))
+    assert [(change.le, change.diff) for change in op.push_many([insert(Text("late"), 1500)])] == [(1500, 1)]
+
+
 def test_a_watermark_waits_for_the_next_row_of_each_key_up_to_the_window() -> None:
     for window, on in ((None, [0, 0, 0, 0]), (10, [0, 12, 12, 100])):
         stage = LastBefore(Tick, neighbours={"behind": ("x", 1)}, window=window)
@@ -293,15 +306,37 @@ def test_a_watermark_waits_for_the_next_row_of_each_key_up_to_the_window() -> No
         ({"before": ("x", 65)}, "and an offset from 1 to 64"),
         ({"before": "x"}, "and an offset from 1 to 64, or below 0, as neighbour before but got 'x'"),
         ({"x": ("x", -1)}, "expected a name for a field beside those of Tick"),
+        ({"before": (["x"], -1)}, "expected a field of Tick"),
+        ({"before": ("x", True)}, "and an offset from 1 to 64"),
+        ({1: ("x", -1)}, r"expected names of fields with their neighbours but got neighbours=\{1: "),
+        ([("before", ("x", -1))], r"expected names of fields with their neighbours but got neighbours=\["),
+        (None, "expected names of fields with their neighbours but got neighbours=None"),
     ],
 )
 def test_what_is_no_neighbour_is_refused(neighbours: Any, message: str) -> None:
     with pytest.raises(AfaError, match=message):
         LastBefore(Tick, neighbours=neighbours)
-    with pytest.raises(AfaError, match="expected names of fields with their conditions but got where="):
+    with pytest.raises(AfaError, match="with conditions, where=, or with neighbours, neighbours=, but got none"):
         LastBefore(Tick)
     one = LastBefore(Tick, neighbours={"before": ("x", -1)})
     with pytest.raises(AfaError, match=r"expected Tick\(.*, before: str \| None\) but got filled=Tick"):
         LastBefore(Tick, neighbours={"before": ("kind", -1)}, filled=one.filled)
     with pytest.raises(AfaError, match="expected the parameters"):
         LastBefore.restore(one.snapshot(), like=LastBefore(Tick, neighbours={"before": ("x", -2)}))
+
+
+def test_a_promise_with_a_condition_is_refused() -> None:
+    stage = LastBefore(Tick, neighbours={"before": ("x", -1)})
+    last = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "kind == 'a'")])
+    with pytest.raises(AfaError, match="expected an operator with retractions=False for a Punctuation with a condition"):
+        stage.before(Operator(last, window=9)).push(Punctuation(3, where="seq < 2"))
+
+
+@pytest.mark.parametrize("passed", [2, 4, -100, "3", True])
+def test_a_snapshot_says_how_far_a_promise_has_gone_on(passed: Any) -> None:
+    stage = LastBefore(Tick, neighbours={"behind": ("x", 1)}, window=10)
+    stage.push_many([*(insert(Tick("a", 0, 0), le) for le in range(5)), Punctuation(4)])
+    assert stage.passed == 3
+    assert LastBefore.restore(stage.snapshot(), like=stage).passed == 3
+    with pytest.raises(SnapshotError, match="expected"):
+        LastBefore.restore(forged(stage.snapshot(), (1, -1), passed), like=stage)

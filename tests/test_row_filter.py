@@ -13,6 +13,7 @@ import afa
 from afa import AfaError, Change, SnapshotError, insert
 from speculation.layers import Layer, restore
 from speculation.row_filter import FilteredInput, RowFilter
+from tests.forged import forged
 from tests.keyed_rows import stream
 
 
@@ -83,6 +84,8 @@ def test_a_condition_that_raises_fails_the_call(engine: str) -> None:
 
 def test_another_where_is_refused() -> None:
     blob = filtered("auto").snapshot()
+    with pytest.raises(SnapshotError, match="expected how many changes were left out but got -5"):
+        again(forged(blob, (1, 1), -5))
     with pytest.raises(SnapshotError, match=r"WHERE e.z is None but got one of 'e.z is None or e.z > 1'"):
         again(blob, "z is None")
     with pytest.raises(AfaError, match="no field of Tick"):

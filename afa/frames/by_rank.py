@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from afa.errors import AfaError
 from afa.frames.asked import asked
-from afa.frames.found import written
+from afa.frames.found import rows_at, written
 from afa.frames.frame_reading import FrameReading
 from afa.frames.slicing import fields_of, ranks_of
 from afa.frames.through import matches_of
 from afa.io.frame import Frame, unit_of_times
+from afa.io.listed_columns import picked
 from afa.operator.options import Options
 from afa.schema import Schema
 
@@ -37,4 +40,9 @@ def found_by_rank(
     found = matches_of(columns, plan, threads, "latest")
     plan = plan._replace(shown=plan.shown._replace(times=pattern.shown.times))
     without = {name: column for name, column in found.items() if name not in ("le", "re")}
+    if pattern.tree.distinct:  # no lifetime tells them apart
+        first: dict[Any, int] = {}
+        for place, row in enumerate(rows_at(without, list(without), np.arange(len(found["le"])))):
+            first.setdefault(row, place)
+        without = {name: picked(column, np.array([*first.values()], np.int64)) for name, column in without.items()}
     return written(without, frame, plan, FrameReading(instant or frame.names[0], None, diff))

@@ -1,8 +1,8 @@
 """What leaves in place of the matches that an automaton shows: with their numbers (MATCH_NUMBER), and those of which WHERE holds.
 
-measures     what the automaton shows: the values of the query, with 1 for the number of the match; behind them, hidden, what the
-             stage asks of a match: where it starts, whether WHERE holds
-MatchNumbers puts the numbers in their places, leaves out what WHERE does not want, and drops the hidden values
+measures     what the automaton shows: the values of the query that read no number of the match, where WHERE holds; behind them,
+             hidden, what the stage asks of a match: where it starts, whether WHERE holds, the terms of all other values
+MatchNumbers puts the numbers and what reads them in their places, leaves out what WHERE does not want, drops the hidden values
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from afa.errors import AfaError
+from afa.errors import AfaError, blame
 from afa.expression.evaluation import evaluate
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, changed, walk
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone, changed, walk
+from afa.language.items import of_match
 from afa.language.pattern import NO_ROW, UNMATCHED, Component, Either, Pattern, Seq, Tree, components_of
 from afa.language.payload_classes import made
-from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, MatchNumber, Ref
+from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, MatchNumber, OfMatch, Ref, Unseen
 from afa.language.three_values import nullable, true
 from afa.model.event_order import EventOrder, OrderColumn, is_list
 from afa.schema import Schema
@@ -38,11 +39,11 @@ class AnswerPlan(NamedTuple):
     tree: Tree  # what the automaton shows
     size: int  # the first values of it leave
     start: str | None  # the hidden value that holds the LE of the first row of a match; None: its lifetime tells it
-    order: tuple[str, ...]  # those that hold what orders rows of one LE
+    order: tuple[str, ...]  # those that hold what orders first rows of one LE; last rows where the LE of a match orders it
     columns: tuple[OrderColumn, ...]  # how they order, where these are a list
     asked: str | None  # the one that says whether WHERE holds
     numbers: tuple[int, ...]  # the values that are the number of the match
-    late: tuple[tuple[int, Expr], ...] = ()  # values that read it, over it and hidden values
+    late: tuple[tuple[int, Expr], ...] = ()  # values that read it, or stand beside a WHERE that does, over it and hidden values
     where: Expr | None = None  # WHERE, where that reads it
     distinct: bool = False  # whether rows that agree in all that leaves are one
     counted: str | None = None  # the hidden value that is 0 of rows that no match holds; None: there are none such
@@ -54,13 +55,12 @@ class AnswerPlan(NamedTuple):
 
     @property
     def costs(self) -> tuple[str, ...]:
-        """Return what numbers cost, in words; nothing where no match has one."""
-        if not (self.numbers or self.late or self.where):
-            return ()
-        held = "" if self.tree.window is not None else "; without WITHIN each match is held for that, until the last watermark"
-        return (
-            f"MATCH_NUMBER: a match that comes late, goes or moves renumbers those of its key behind it, which leave again{held}",
-        )
+        """Return what numbers and DISTINCT cost, in words; nothing where there are none."""
+        numbered, never = self.numbers or self.late or self.where, self.tree.window is None
+        held = "; without WITHIN each match is held for that, until the last watermark" if never else ""
+        renumbers = "MATCH_NUMBER: a match that comes late, goes or moves renumbers those of its key behind it, which leave again"
+        kept = f"DISTINCT: of each row it is held how many matches show it, until {'the last' if never else 'a'} watermark"
+        return (*([renumbers + held] if numbered else []), *([kept] if self.distinct else []))
 
     def shown(self, matches: Schema) -> Schema:
         """Return what leaves, of what the automaton shows."""
@@ -96,22 +96,30 @@ class AnswerPlan(NamedTuple):
 class _Late:
     """What leaves of a match where values, or WHERE, read its number."""
 
-    def __init__(self, plan: AnswerPlan, matches: Schema, shown: type) -> None:
+    def __init__(self, plan: AnswerPlan, matches: Schema, shown: Any) -> None:
         optional: set[Expr] = {FieldRead("r", field.name) for field in matches.fields if field.optional}
         optional |= {NUMBER} if plan.counted else set()
         self._size, self._shown = plan.size, shown
-        self._values: list[tuple[int, Expr]] = [(place, NUMBER) for place in plan.numbers]
-        self._values += [(place, nullable(value, optional.__contains__)) for place, value in plan.late]
+        self._values: list[tuple[int, Expr, Any]] = [(place, NUMBER, None) for place in plan.numbers]
+        self._values += [(place, nullable(value, optional.__contains__), matches.fields[place].type) for place, value in plan.late]
         self._where = None if plan.where is None else true(plan.where, optional.__contains__)
 
     def of(self, payload: Any, number: int | None) -> Any:
         numbered = _Numbered(number)
-        if self._where is not None and not evaluate(self._where, numbered, payload):
+        if self._where is not None and not self._evaluated("WHERE", self._where, numbered, payload):
             return None
         items = list(payload[: self._size])
-        for place, value in self._values:
-            items[place] = evaluate(value, numbered, payload)
+        for place, value, kind in self._values:
+            found = self._evaluated(self._shown._fields[place], value, numbered, payload)
+            items[place] = found if found is None or kind is None else kind(found)
         return self._shown(*items)
+
+    def _evaluated(self, name: str, value: Expr, numbered: _Numbered, payload: Any) -> Any:
+        try:
+            return evaluate(value, numbered, payload)
+        except Exception as error:
+            blame(error, f"{name} of match number {numbered.number}")
+            raise
 
 
 def answer_plan(tree: Tree) -> AnswerPlan | None:
@@ -121,8 +129,9 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
     """
     shown = tree.returns or ()
     numbers = tuple(i for i, (_, value) in enumerate(shown) if value == MatchNumber())
-    late = {i: value for i, (_, value) in enumerate(shown) if i not in numbers and _reads_number(value)}
     where = tree.asked if tree.asked is not None and _reads_number(tree.asked) else None
+    composed = {i: value for i, (_, value) in enumerate(shown) if not isinstance(of_match(value), TERMS | Const | MatchNumber)}
+    late = {i: value for i, value in composed.items() if where is not None or _reads_number(value)}
     if tree.asked is None and not tree.distinct and not numbers and not late:
         return None
     names = _free_names({name for name, _ in shown})
@@ -137,7 +146,8 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
         said = ranked or tree.order
         columns = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
         fields = [column.field.name for column in columns] or ([] if said is None else [said])
-        first = {name: hidden.setdefault(_first(tree, name), next(names)) for name in ([time] if time else []) + fields}
+        end = "last" if tree.window is None and ranked is None and time is None else "first"  # of a match whose own LE orders it
+        first = {name: hidden.setdefault(_of_row(tree, end, name), next(names)) for name in ([time] if time else []) + fields}
         start, order = first.get(time or ""), tuple(first[name] for name in fields)
         if any(component.name == UNMATCHED for component in components_of(tree.pattern)):
             counted = hidden.setdefault(ROWS, next(names))
@@ -148,9 +158,20 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
         hidden.get(term) or hidden.setdefault(term, next(names))
 
     def read(node: Expr) -> Expr | None:
+        if isinstance(node, OfMatch):  # a row has no number where no match holds it
+            return If(IsNone(NUMBER), Const(None), changed(node.x, read))
         return NUMBER if node == MatchNumber() else FieldRead("r", hidden[node]) if isinstance(node, TERMS) else None
 
-    returns = tuple((name, _placeholder(value, counted is not None)) for name, value in shown)
+    number = Const(1) if counted is None else If(Compare("==", ROWS, Const(0)), Const(None), Const(1))
+
+    def value_of(i: int, value: Expr) -> Expr:
+        """Return a value as the automaton shows it: only where it is seen, and without what reads the number of the match."""
+        if i in late or i in numbers:
+            found = changed(value, lambda node: number if isinstance(node, MatchNumber) else None)
+            return If(Compare("<", ROWS, Const(0)), found, Unseen(None)) if i in late else found
+        return value if tree.asked is None or where is not None or i not in composed else If(tree.asked, value, Unseen(None))
+
+    returns = tuple((name, value_of(i, value)) for i, (name, value) in enumerate(shown))
     whole = (*returns, *((name, value) for value, name in hidden.items()))
     inner = replace(tree, asked=None, distinct=False, returns=whole or tree.returns)
     over = tuple((i, changed(value, read)) for i, value in late.items())
@@ -179,24 +200,16 @@ def _free_names(taken: Iterable[str]) -> Iterator[str]:
     return (name for i in itertools.count() for name in (f"hidden_{i}",) if name not in known)
 
 
-def _placeholder(value: Expr, lacks: bool) -> Expr:
-    """Return a value as the automaton shows it: with 1 for the number of the match, and None where there is none."""
-    if not _reads_number(value):
-        return value
-    found = changed(value, lambda node: Const(1) if isinstance(node, MatchNumber) else None)
-    return If(Compare("==", ROWS, Const(0)), Const(None), found) if lacks else found
-
-
-def _first(tree: Tree, field: str) -> Expr:
-    """Return a field of the first row of a match; of one that has taken none of its row."""
-    found = Ref("", "first", field)
+def _of_row(tree: Tree, end: str, field: str) -> Expr:
+    """Return a field of the first or the last row of a match; of one that has taken none of its row."""
+    found = Ref("", end, field)
     if not any(component.name in NO_ROW for component in components_of(tree.pattern)):
         return found
     return If(Compare("==", ROWS, Const(0)), Ref(OF_ROW, "last", field), found)
 
 
 def _time_of(tree: Tree) -> str | None:
-    """Return the field of an event that holds its LE; None: matches that do not overlap are told apart by their ends."""
+    """Return the field of an event that holds its LE. None: matches do not overlap, so that their last rows order them."""
     found = Schema.of(tree.event, "event").instant or tree.time
     if found is None and (tree.skip != "past last row" or tree.rows is not None):
         raise AfaError(

@@ -14,7 +14,7 @@ from afa.errors import QueryError
 from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, In, Ticks, Unary, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.pattern import Component, Tree
-from afa.language.terms import Aggregate, Final, Ref
+from afa.language.terms import Aggregate, Final, OfMatch, Ref
 from afa.schema import Schema
 
 TIME, LENGTH, NUMBER, OTHER = "time", "length", "number", "other"
@@ -95,7 +95,7 @@ def _kind_of(expr: Expr, times: frozenset[str]) -> str | None:
             return TIME if name in times else OTHER
         case Aggregate(_, function, name):
             return TIME if name in times and function in ("min", "max", "first", "last", "avg") else OTHER
-        case Final(x) | Unary(_, x):
+        case Final(x) | OfMatch(x) | Unary(_, x):
             return _kind_of(x, times)
         case Call(name, items) if name in LIKE:
             return _kind(items[:1] if name == "round" else items, times)

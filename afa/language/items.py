@@ -24,7 +24,7 @@ from afa.expression.types import NONE, NUMBERS, Types, types_of
 from afa.language.later import Noted
 from afa.language.pattern import NO_ROW
 from afa.language.presence import Presence
-from afa.language.terms import Aggregate, Classifier, Ref
+from afa.language.terms import Aggregate, Classifier, OfMatch, Ref, Unseen
 from afa.language.three_values import both, either, missing, no
 from afa.schema import NAN, Field, Schema
 
@@ -63,12 +63,12 @@ ZEROS: dict[type | None, Any] = {int: 0, float: 0.0, bool: False, str: ""}
 def of_one_type(value: Expr, types: Types) -> tuple[type | None, Expr]:
     """Returns the type of a value that can have these (None: any), and the value as one of this type."""
     types -= {NONE}
-    if len(types) == 1 and (only := next(iter(types))) in ZEROS:
-        return only, value
-    if types and types <= NUMBERS:
-        kind = float if float in types else int
-        return kind, Call(kind.__name__, (value,))
-    return None if types else int, value
+    kind: type | None = (
+        next(iter(types), int) if len(types) < 2 else (float if float in types else int) if types <= NUMBERS else None
+    )
+    kind = kind if kind in ZEROS else None
+    value = changed(value, lambda node: Const(ZEROS.get(kind)) if isinstance(node, Unseen) else None)
+    return kind, value if kind is None or len(types) < 2 else Call(kind.__name__, (value,))
 
 
 def _named(value: Expr, taken: str) -> Expr:
@@ -236,6 +236,11 @@ class ItemReader:
 def items_of(expr: Expr) -> Iterator[Item]:
     """Yield the items that an expression reads."""
     return (node for node in walk(expr) if isinstance(node, Item))
+
+
+def of_match(expr: Expr, held: bool = True) -> Expr:
+    """Return an expression of a row that a match holds, or that none does."""
+    return changed(expr, lambda node: (node.x if held else Const(None)) if isinstance(node, OfMatch) else None)
 
 
 def replaced(expr: Expr, change: Callable[[Item], Expr], last: str | None = None) -> Expr:

@@ -68,15 +68,26 @@ class LookingBack(NamedTuple):
     def __str__(self) -> str:
         last = [f"in {field} when last: {condition}" for field, condition in self.where.items()]
         beside = [
-            f"in {name} {field or 'the time'} of the {'' if abs(n) == 1 else f'{abs(n)}. '}event {'before' if n < 0 else 'behind'}"
+            f"in {name} {field or 'the time'} of the {_ordinal(abs(n))}event {'before' if n < 0 else 'behind'}"
             for name, field, n in self.tree.neighbours
         ]
-        offsets = [abs(n) for *_, n in self.tree.neighbours]
-        cost = f"; a late event revises up to {max(offsets)} on each side" if offsets else ""
-        if any(n > 0 for *_, n in self.tree.neighbours):
+        offsets = [n for *_, n in self.tree.neighbours]
+        sides = [(max(0, *(-n for n in offsets), 0), "behind it"), (max(0, *offsets, 0), "before it")]
+        revised = " and ".join(f"up to {n} {side}" for n, side in sides if n)
+        cost = f"; a late event revises {revised}" if revised else ""
+        if any(n > 0 for n in offsets):
             cost += ", each new one those before it, and until it has come they are not final"
             cost += "" if self.tree.window is None else f", for {self.tree.window} ticks at most"
         return f"the stage LastBefore says {', '.join([*last, *beside])}{cost}"
+
+
+def _ordinal(n: int) -> str:
+    """Return which of several events, in order; nothing of the first.
+
+    >>> [_ordinal(n) for n in (1, 2, 3, 11, 12, 23)]
+    ['', '2nd ', '3rd ', '11th ', '12th ', '23rd ']
+    """
+    return "" if n == 1 else f"{n}{'th' if n // 10 == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')} "
 
 
 def _condition(component: Component, tree: Tree, reader: ItemReader) -> Expr:

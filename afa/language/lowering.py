@@ -25,7 +25,7 @@ from afa.language.presence import Presence
 from afa.language.registers import FRESH, Registers, Running
 from afa.language.row_places import counts_of
 from afa.language.steps import StateGraph, StateStep
-from afa.language.terms import OF_ROW, Aggregate, Final, Ref
+from afa.language.terms import OF_ROW, Aggregate, Final, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -204,7 +204,7 @@ def _is_time(value: Expr, fields: Collection[str], moves: bool) -> bool:
             Ref(_, _, field) | Named(_, field) | Aggregate(_, "min" | "max" | "any" | "min_by" | "max_by" | "first" | "last", field)
         ):
             return field in fields
-        case Final(x):
+        case Final(x) | OfMatch(x):
             return _is_time(x, fields, moves)
         case Binary("+" | "-", x, Ticks()):
             return moves and _is_time(x, fields, moves)

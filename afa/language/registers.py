@@ -16,7 +16,7 @@ from afa.errors import AutomatonError
 from afa.expression.nodes import Const, Expr, FieldRead, Make
 from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
-from afa.language.items import ZEROS, Item, items_of, of_one_type, replaced
+from afa.language.items import ZEROS, Item, items_of, of_match, of_one_type, replaced
 from afa.language.match_states import MatchState
 from afa.language.payload_classes import made
 from afa.language.steps import StateGraph, StateStep
@@ -175,7 +175,7 @@ class Registers:
 
     def _typed(self, value: Expr, fields: dict[Item, FieldRead]) -> tuple[type | None, Expr]:
         """Return the type of RETURN's value, and the value as one of this type."""
-        mapped = replaced(value, fields.__getitem__, last="")
+        mapped = replaced(of_match(value), fields.__getitem__, last="")
         return of_one_type(value, types_of(mapped, self.steps.reader.event, self._types))
 
     @property

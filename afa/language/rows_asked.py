@@ -13,7 +13,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from afa.expression.nodes import Binary, Const, Expr, FieldRead, Make, changed, walk
+from afa.expression.nodes import Binary, Const, Expr, FieldRead, If, IsNone, Make, changed, walk
 from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
 from afa.language.items import ZEROS, of_one_type
@@ -21,7 +21,7 @@ from afa.language.lowering import Lowered, take_arc, times_among
 from afa.language.pattern import UNMATCHED, Component, Pattern, Tree, rebuilt
 from afa.language.payload_classes import made
 from afa.language.positions import Positions
-from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, Ref
+from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, OfMatch, Ref
 from afa.language.three_values import missing, nullable
 from afa.model.choice import Rows
 from afa.schema import Schema
@@ -34,27 +34,36 @@ def rows_shown(tree: Tree, lowered: Lowered) -> tuple[Lowered, Rows]:
         lowered.reader.read(value)  # refuses names that are none
     values = {label: changed(value, _divided) for label, value in returned}
     final = {label: value for label, value in values.items() if any(isinstance(node, Final) for node in walk(value))}
-    terms = list(dict.fromkeys(node for value in values.values() for node in walk(value) if isinstance(node, TERMS)))
+    of_none = UNMATCHED in lowered.reader.groups
+    counted = [Aggregate("", "count")] if of_none else []
+    read_by = [node for value in values.values() for node in walk(value) if isinstance(node, TERMS)]
+    terms = list(dict.fromkeys([*read_by, *counted]))
     kinds = lowered.reader.types
     names = {
         term: next(f"t{i}{'_' * n}" for n in itertools.count() if f"t{i}{'_' * n}" not in values) for i, term in enumerate(terms)
     }
     row = OF_ROW if OF_ROW in lowered.reader.groups else ""
-    of_none = UNMATCHED in lowered.reader.groups
     types = tuple((name, _type_of(term, kinds), _absent(term, kinds, row, of_none)) for term, name in names.items())
     schema = Schema.of(made("Terms", types), "register")
     fields: dict[Expr, Expr] = {term: FieldRead("r", name) for term, name in names.items()}
     fields |= {Final(term): FieldRead("e", names[term]) for term in terms}
     absent = {FieldRead(side, name) for name, _, optional in types if optional for side in "er"}.__contains__
+
+    def of_terms(node: Expr) -> Expr | None:
+        if not isinstance(node, OfMatch):
+            return fields.get(node)
+        return If(IsNone(fields[counted[0]]), Const(None), changed(node.x, of_terms))  # which is None where no match holds the row
+
     optional, made_last, returns = [], {}, []
     for label, value in values.items():
-        told = changed(value, fields.get)
+        told = changed(value, of_terms)
         kind, told = of_one_type(told, types_of(told, schema, schema))
         optional += [label] if missing(told, absent) is not None else []
         if label in final:
             made_last[label] = nullable(told, absent)
         returns.append((label, value if label not in final else Const(ZEROS.get(kind))))
     read = {node.x if isinstance(node, Final) else node for value in final.values() for node in walk(value)}
+    read |= set(counted if final else ())
     returns += [(names[term], term) for term in terms if term in read]
     optional += [names[term] for term in terms if term in read and _absent(term, kinds, row, of_none)]
     bare = replace(tree, skip=None, rows=None, returns=tuple(returns))

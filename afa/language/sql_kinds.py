@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary
-from afa.language.terms import Aggregate, Classifier, Final, MatchNumber, Ref
+from afa.language.terms import Aggregate, Classifier, Final, MatchNumber, OfMatch, Ref
 
 Kind = type | None
 """int, float, bool or str; of NULL the type of None; None: any."""
@@ -41,7 +41,7 @@ def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
             return of_both(kind_of(then, fields), kind_of(other, fields))
         case Binary(op, left, right):
             return float if op == "/" else of_both(kind_of(left, fields), kind_of(right, fields))
-        case Unary(_, x) | Final(x) | Call("abs", (x,)):
+        case Unary(_, x) | Final(x) | OfMatch(x) | Call("abs", (x,)):
             return kind_of(x, fields)
         case Call("min" | "max", (first, *others)):
             return functools.reduce(of_both, (kind_of(each, fields) for each in others), kind_of(first, fields))

@@ -37,7 +37,7 @@ from afa.language.sql_select import AnswerReader
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
 from afa.language.sql_text import DIALECTS
 from afa.language.sql_views import InputView
-from afa.language.terms import OF_ROW, Aggregate, Ref
+from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
@@ -163,7 +163,7 @@ class _SqlText:
         self._virtual: dict[str, Expr] = {}
         self._view = InputView({name: FieldRead("e", name) for name in self._kinds})
         self._no_row: tuple[str, ...] = ()
-        self._shows_no_row = False
+        self._shows_no_row = self._of_none = False
         self._asked: Expr | None = None
         self._typed = dict(self._kinds)
         self._neighbours: dict[str, tuple[str, int]] = {}
@@ -386,6 +386,7 @@ class _SqlText:
                 match.skip[0].place if match.skip else match.place,
             )
         self._shows_no_row = shown in self._no_row
+        self._of_none = self._shows_no_row and not empty
         return Either((pattern, Component(shown))) if self._shows_no_row else pattern
 
     def _subset(self, subset: Word, members: tuple[Word, ...]) -> tuple[str, tuple[str, ...]]:
@@ -484,6 +485,8 @@ class _SqlText:
         """Returns the values of SELECT; of each row the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
         first, rest = self._columns(key) if every else ({}, {})
         self._tables |= {select.args["from_"].this.alias.lower()} - {""}
+        if self._of_none:
+            measures = {name: value if value == MatchNumber() else OfMatch(value) for name, value in measures.items()}
         found = {**first, **measures, **rest}
         shown: list[tuple[str, Expr]] = []
         lower = {name.lower(): name for name in found}

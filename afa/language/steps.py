@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone
-from afa.language.items import Item, ItemReader, items_of, replaced
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone, walk
+from afa.language.items import Item, ItemReader, items_of, of_match, replaced
 from afa.language.later import HIGHEST
 from afa.language.match_states import WAITS, MatchState, Predicates
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED
 from afa.language.positions import Successor
 from afa.language.presence import implied
-from afa.language.terms import OF_ROW
+from afa.language.terms import OF_ROW, OfMatch
 from afa.language.three_values import both, either, no, present, true, value
 
 Counts = dict[str, int]
@@ -115,9 +115,12 @@ class StateGraph:
     def value_after(self, step: StateStep, expr: Expr) -> Expr:
         """Return an expression over items as they are when the event of a step is taken.
 
-        A row that no match holds has no values but those of its columns.
+        A row that no match holds has no values but those of its columns, and what is made of them.
         """
-        if self.names[step.to] == UNMATCHED and not any(item.component == OF_ROW for item in items_of(expr)):
+        held = self.names[step.to] != UNMATCHED
+        measured, expr = any(isinstance(node, OfMatch) for node in walk(expr)), of_match(expr, held)
+        components = {item.component for item in items_of(expr)}
+        if not held and not measured and components and OF_ROW not in components:
             return Const(None)
         return replaced(expr, lambda item: self.after(step, item), last=self.names[step.to])
 

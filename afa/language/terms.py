@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from afa.expression.nodes import Expr
+from afa.expression.nodes import Const, Expr
 
 AGGREGATES = ("min", "max", "sum", "count", "avg", "first", "last")
 OF_ROW = "(row)"
@@ -79,3 +79,16 @@ class Final(Expr):
 @dataclass(frozen=True, slots=True)
 class MatchNumber(Expr):
     """The rank of the match, from 1, among those of its key that are shown. In RETURN and `Tree.asked` of a query that chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfMatch(Expr):
+    """A measure where rows show that no match holds: there it is None, and what is made of it is made of None."""
+
+    x: Expr
+
+
+class Unseen(Const):
+    """In a value, in place of one that nobody sees: a constant, of the type of what the value is elsewhere."""
+
+    __slots__ = ()

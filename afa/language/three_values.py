@@ -76,7 +76,7 @@ def nullable(expr: Expr, absent: Absent) -> Expr:
     gone = _missing(expr, absent)
     if gone is None or gone == IsNone(expr):
         return _value(expr, absent)
-    return If(gone, Const(None), _value(expr, absent))
+    return Const(None) if gone == TRUE else If(gone, Const(None), _value(expr, absent))
 
 
 class _Sizes(NamedTuple):
@@ -172,7 +172,8 @@ def _value(expr: Expr, absent: Absent) -> Expr:
             return _holds(expr, True, absent)
         case IsNone(x):
             return _missing(x, absent) or FALSE
-    return rebuilt(expr, lambda child: _value(child, absent))
+    found = rebuilt(expr, lambda child: _value(child, absent))
+    return found if Const(None) not in operands(found) else Const(None)  # no native form has None
 
 
 def both(parts: list[Expr]) -> Expr:

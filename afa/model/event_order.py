@@ -72,8 +72,8 @@ class OrderColumn(NamedTuple):
         if self.field.type is bool:
             words = values.astype(np.uint8).reshape(-1, 1)
         else:
-            words = _float_words(values) if self.field.type is float else values.astype(np.int64).view(np.uint64) ^ np.uint64(_SIGN)
-            words = words.astype(">u8").view(np.uint8).reshape(-1, 8)
+            numbers = sortable_floats(values) if self.field.type is float else values.astype(np.int64)
+            words = (numbers.view(np.uint64) ^ np.uint64(_SIGN)).astype(">u8").view(np.uint8).reshape(-1, 8)
         words = ~words if self.descending else words
         if self.field.optional:
             there = np.ones(len(words), np.bool_) if present is None else np.asarray(present, np.bool_)
@@ -193,7 +193,7 @@ def _float_word(value: float) -> int:
     return _ALL - word if word & _SIGN else word | _SIGN
 
 
-def _float_words(values: Any) -> Any:
-    values = np.where(values != values, np.nan, values + 0.0)
-    words = np.ascontiguousarray(values, np.float64).view(np.uint64)
-    return np.where(words & np.uint64(_SIGN), ~words, words | np.uint64(_SIGN))
+def sortable_floats(values: Any) -> Any:
+    """Return floats as int64s in the same order, NaN behind all."""
+    words = np.where(values != values, np.nan, values + 0.0).astype(np.float64).view(np.int64)  # -0.0 becomes 0.0
+    return np.where(words >= 0, words, words ^ np.iinfo(np.int64).max)

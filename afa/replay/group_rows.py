@@ -11,10 +11,10 @@ import numpy as np
 from afa.frames.slicing import numbered, sortable
 from afa.io.frame import Frame
 from afa.replay.holding import compared, rows_in
-from afa.replay.key_spans import stable_order
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys, key_column
 from afa.replay.witness.witnesses import Witness
+from afa.state.plain import stable_order
 
 
 class Steps(NamedTuple):

@@ -12,9 +12,10 @@ from afa.frames.found import Columns
 from afa.frames.frame_reading import FrameReading
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
-from afa.replay.key_spans import Spans, held, ranges_of, stable_order
+from afa.replay.key_spans import Spans, held, ranges_of
 from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
+from afa.state.plain import stable_order
 
 
 class RowsOfSpans:

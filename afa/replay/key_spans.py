@@ -135,16 +135,6 @@ def different(values: Any) -> Any:
     return values[new]
 
 
-def stable_order(numbers: Any) -> Any:
-    """Return the order of numbers from 0 on, equal ones as they stand: by radix, where they are short.
-
-    >>> stable_order(np.array([2, 0, 2, 1])).tolist()
-    [1, 3, 0, 2]
-    """
-    short = len(numbers) and numbers.max() < 1 << 16
-    return np.argsort(numbers.astype(np.uint16) if short else numbers, kind="stable")
-
-
 def ranges_of(low: Any, high: Any) -> Any:
     """Return the numbers of several ranges, one behind the other.
 

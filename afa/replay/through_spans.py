@@ -14,10 +14,11 @@ from afa.frames.through import through
 from afa.io.frame import Frame
 from afa.io.listed_columns import picked
 from afa.replay.interval_rows import RowsOfSpans, no_rows
-from afa.replay.key_spans import Spans, stable_order
+from afa.replay.key_spans import Spans
 from afa.replay.question import Question, named
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.stored import together
+from afa.state.plain import stable_order
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.state.plain import stable_order
 from afa.state.states import Column
 from punctuation.time import BEGINNING
 from speculation.rows.row_layout import RowPool
@@ -46,7 +47,7 @@ class RowRuns:
 
     def __init__(self, piece: RowPiece, keys: int) -> None:
         key = piece.key
-        self.order = None if keys == 1 else _by_key(key, keys)
+        self.order = None if keys == 1 else stable_order(key)
         key = self.of(key)
         self.begin = np.concatenate([[0], np.flatnonzero(key[1:] != key[:-1]) + 1]) if keys > 1 else np.zeros(1, np.int64)
         self.n = np.diff(self.begin, append=len(key))
@@ -77,12 +78,6 @@ class RowRuns:
         return runs, self.begin[runs] + (i if i >= 0 else self.n[runs] + i)
 
 
-def _by_key(key: Any, keys: int) -> Any:
-    """Return the order of rows by key: stable, by two passes of 16 bits, each of which is a radix sort."""
-    order = np.argsort((key & 0xFFFF).astype(np.uint16), kind="stable")
-    return order if keys <= 1 << 16 else order[np.argsort((key[order] >> 16).astype(np.uint16), kind="stable")]
-
-
 class RowTails:
     """The tails of keys: rows of words in a pool, and of each key the places of its last ``depth`` rows there, last one first."""
 
@@ -102,8 +97,8 @@ class RowTails:
 
     @property
     def live(self) -> Any:
-        """The rows of all tails."""
-        return self.rows[self.places[self.places >= 0]]
+        """The rows of the pool, those that tables that are gone have left among them."""
+        return self.rows[: self.top]
 
     def begins(self) -> None:
         """Begin a call; forget rows of the pool that are in no tail."""
@@ -123,8 +118,9 @@ class RowTails:
             places[keys] = old
 
     def clear(self) -> None:
-        """Forget all."""
-        self.places, self.top, self.gone, self.waiting = self.places[:0], 0, self.came, ()
+        """Forget all; what stood there stays as it is, as `failed` may restore it."""
+        self.rows, self.tables, self.places = self.rows[:0], self.tables[:0], self.places[:0]
+        self.top, self.gone, self.waiting = 0, self.came, ()
 
     def drop(self, t: int) -> None:
         """Forget tables that a promise makes final, but for tails."""

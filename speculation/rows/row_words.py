@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.compiled.code.strings import Strings
+from afa.model.event_order import sortable_floats
 from afa.schema import NAN, Schema
 from afa.state.states import Column
 from afa.state.value_numbers import ValueNumbers
@@ -87,7 +88,7 @@ class RowWords:
                 column = self._values.numbers_of([(item,) for item in column])
             elif kind is str:
                 column = self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
-            rows[:, value] = _sortable(np.array(column, np.float64)) if kind is float else column
+            rows[:, value] = sortable_floats(np.array(column, np.float64)) if kind is float else column
 
     def columns(self, rows: Any) -> list[Any]:
         """Return the fields of records as columns: arrays of numbers, else of objects."""
@@ -140,19 +141,11 @@ def words_of(place: FieldPlace, column: Column, strings: Strings, rows: Any) -> 
     if texts is not None:
         values = strings.numbers_of(texts)[values]
     elif place.kind is float:
-        values = _sortable(values)
+        values = sortable_floats(values)
     if present is not None:
         values = np.where(present, values, 0)
         rows[:, place.missing] = ~present
     rows[:, place.value] = values
-
-
-def _sortable(floats: Any) -> Any:
-    """Return floats as words in the same order, the one NaN behind all."""
-    floats = floats + 0.0  # -0.0 becomes 0.0
-    floats[np.isnan(floats)] = NAN
-    words = floats.view(np.int64)
-    return np.where(words >= 0, words, words ^ _MASK)
 
 
 def _objects(items: list[Any]) -> Any:

@@ -14,6 +14,7 @@ import afa
 from afa import FOREVER, AfaError, Change, ChangeError, Punctuation, SnapshotError, insert, retract
 from afa.operator.options import Options
 from speculation import match_numbers
+from tests.forged import forged
 from tests.language import number_worlds
 
 ENGINES = ("interpreted", "compiled")
@@ -140,6 +141,38 @@ def test_a_snapshot_goes_on_numbering(engine: Any) -> None:
         falls("MATCH_NUMBER() + 1 AS n, FIRST(p) AS top").restore(op.snapshot())
 
 
+FORGED: list[tuple[tuple[int, ...], Any, str]] = [
+    ((1, 1), 4, "expected a promise that the operator has made"),
+    ((1, 1), "3", "expected the numbers of a MatchNumbers"),
+    ((1, 2), [["x", 1], ["x", 1]], "expected how many matches of each key are final"),
+    ((1, 2, 0, 1), 2**63 - 1, "expected how many matches of each key are final"),
+    ((1, 2, 0, 1), True, "expected how many matches of each key are final"),
+    ((1, 3), [], "expected the rows of DISTINCT, each for all matches that show it"),
+    ((1, 3), lambda rows: [*rows, rows[0]], "expected the rows of DISTINCT, each for all matches that show it"),
+    ((1, 3, 0, 4), "2", "expected the numbers of a MatchNumbers"),
+    ((1, 3, 0, 4), -1, "expected rows that leave once"),
+    ((1, 3, 0, 0, 1), "high", "expected the numbers of a MatchNumbers"),
+    ((1, 3, 0, 1), "6", "expected the numbers of a MatchNumbers"),
+    ((1, 3, 0, 1), 1, "expected rows that leave once"),
+    ((2, 4, 0), -1, "expected matches that are not final"),
+    ((2, 2, 0), "5", "expected the numbers of a MatchNumbers"),
+    ((2, 3, 0), 21, "expected matches that are not final"),
+    ((3,), b"rows", "expected no rows that wait there"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message"), FORGED)
+def test_a_snapshot_that_lies_is_refused(place: tuple[int, ...], value: Any, message: str) -> None:
+    query = falls(select="DISTINCT n, top")
+    op = query.operator()
+    op.push_many([*ticks(TWO), Punctuation(22)])
+    assert query.restore(forged(op.snapshot(), (), lambda body: body)).snapshot() == op.snapshot()
+    with pytest.raises(SnapshotError, match=message):
+        query.restore(forged(op.snapshot(), place, value))
+    with pytest.raises(SnapshotError, match="expected rows that leave once"):
+        falls().restore(forged(falls().operator().snapshot(), (1, 3), [[[1, 5.0], 2, 20, "x", 1]]))
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_call_that_fails_leaves_the_numbers(engine: Any) -> None:
     op = falls().operator(engine=engine)
@@ -169,6 +202,16 @@ def test_a_lineage_is_that_of_the_match_with_this_number() -> None:
         op.lineage(first._replace(payload=first.payload._replace(n=2)))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("select", "behind"), [("DISTINCT high", ""), ("DISTINCT high", "WHERE high > 1"), ("high", "WHERE high > 1")]
+)
+def test_a_lineage_of_what_no_number_tells_apart(select: str, behind: str, engine: Any) -> None:
+    op = falls("FIRST(p) AS high", select=select, behind=behind).operator(engine=engine)
+    _, second = op.push_many(ticks(TWO))
+    assert [event.le for event in op.lineage(second).events()["a"]] == [5]
+
+
 def test_promises_of_a_stage_in_front_and_single_steps() -> None:
     op = falls().operator(speculation=0)
     assert told(op.push_many([*ticks(TWO), Punctuation(10)])) == [(1, 2, 1, 5.0), (1, 6, 2, 9.0), Punctuation(-9)]
@@ -196,6 +239,10 @@ def test_explain_says_what_numbers_cost() -> None:
     assert any(each.startswith("MATCH_NUMBER: a match that comes late") for each in falls().explain().warnings)
     assert any("each match is held for that" in each for each in falls(within="").explain().warnings)
     assert not any("MATCH_NUMBER" in each for each in falls("FIRST(p) AS top").explain().warnings)
+    for within, until in (("WITHIN 20", "a"), ("", "the last")):
+        warnings = falls("FIRST(p) AS high", within, select="DISTINCT high").explain().warnings
+        assert f"DISTINCT: of each row it is held how many matches show it, until {until} watermark" in warnings
+        assert not any("MATCH_NUMBER" in each for each in warnings)
 
 
 def test_spark_refuses_numbers_and_where() -> None:
@@ -259,6 +306,55 @@ def test_where_of_a_row_reads_its_columns_and_those_of_its_match() -> None:
     assert told(op.push_many(ticks(TWO))) == [(1, 2, 2, 1.0), (1, 6, 6, 1.0)]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("as_table", [False, True])
+@pytest.mark.parametrize(
+    ("select", "behind", "shown"),
+    [
+        ("12.0 / (n - 1) AS r", "WHERE n > 1", [(6, 12.0), (9, 6.0)]),
+        ("(n + 4) % (n - 1) AS r", "WHERE n > 1", [(6, 0), (9, 1)]),
+        ("SQRT(n - 2) AS r, n", "WHERE n >= 2", [(6, 0.0, 2), (9, 1.0, 3)]),
+        ("high / low AS r", "WHERE low <> 0", [(6, 1.125), (9, 15.0)]),
+        ("high / low AS r", "WHERE n > 1", [(6, 1.125), (9, 15.0)]),
+        ("SQRT(low - 1) AS r", "WHERE low >= 1", [(6, 7**0.5), (9, 0.0)]),
+        ("12.0 / (n - 4) AS r", "", [(2, -4.0), (6, -6.0), (9, -12.0)]),
+        ("n", "WHERE n > 1 AND 2.0 / (n - 1) > 1", [(6, 2)]),
+        ("CASE WHEN n = 1 THEN 0.5 ELSE n END AS r", "", [(2, 0.5), (6, 2.0), (9, 3.0)]),
+    ],
+)
+def test_no_value_is_asked_of_what_where_leaves_out(
+    select: str, behind: str, shown: list[Any], engine: Any, as_table: bool
+) -> None:
+    """Nor with another number than that of the match; types are those of the values."""
+    query = falls("FIRST(p) AS high, LAST(p) AS low, MATCH_NUMBER() AS n", select=select, behind=behind)
+    prices = {1: 5.0, 2: 0.0, 5: 9.0, 6: 8.0, 8: 15.0, 9: 1.0}
+    if as_table:
+        found = query.operator(engine=engine).push_many({"s": ["x"] * 6, "p": list(prices.values()), "le": list(prices)})
+        assert list(zip(*(list(found[field]) for field in ("le", *(f.name for f in query.shown.fields))))) == shown
+        return
+    op = query.operator(engine=engine)
+    out = told(op.push_many(ticks(prices)))
+    assert [row[1:] for row in out] == shown
+    assert not any(field.optional for field in query.shown.fields)
+    assert {tuple(map(type, row[2:])) for row in out} == {tuple(field.type for field in query.shown.fields)}
+    late = query.operator(engine=engine)
+    held = set[Any]()
+    for each in [tick for change in reversed(ticks(prices)) for tick in late.push(change)]:
+        held ^= {(each.le, *each.payload)}
+    assert sorted(held) == shown
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_value_that_raises_says_where(engine: Any) -> None:
+    op = falls("FIRST(p) AS high, MATCH_NUMBER() AS n", select="high / (n - 2) AS ratio").operator(engine=engine)
+    before = op.snapshot()
+    with pytest.raises(ZeroDivisionError) as error:
+        op.push_many(ticks(TWO))
+    notes = getattr(error.value, "__notes__", None)  # Python 3.10 has none
+    assert notes in (None, ["ratio of match number 2", "in the match at le=6, of key 'x'"])
+    assert op.snapshot() == before
+
+
 def test_distinct_is_there_while_a_match_shows_it() -> None:
     op = falls("LAST(p) AS low", skip="TO NEXT ROW", within="", select="DISTINCT low").operator()
     assert told(op.push_many(ticks({1: 5.0, 2: 4.0, 3: 3.0}))) == [(1, 3, 3.0)]
@@ -288,6 +384,33 @@ def test_rows_of_no_match_have_no_number() -> None:
     )
     found = query.operator().push_many(ticks({1: 2.0, 2: 4.0, 3: 1.0, 4: 1.0, 5: 8.0, 6: 0.0}))
     assert sorted((c.payload.at, c.payload.n) for c in found) == [(1, None), (2, 1), (3, 1), (4, None), (5, 2), (6, 2)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("select", "behind", "shown"),
+    [
+        ("c, m, n", "", [(1, None, None, None), (2, 1, 9.0, 1), (3, 2, 9.0, 1), (4, None, None, None)]),
+        ("c", "WHERE c IS NULL", [(1, None), (4, None)]),
+        ("c + p AS s, c + 1 AS t", "", [(1, None, None), (2, 5.0, 2), (3, 3.0, 3), (4, None, None)]),
+        ("c + 1 AS s", "WHERE p < 3", [(1, None), (3, 3), (4, None)]),
+        ("COALESCE(c, 5) AS s, 7 AS k", "WHERE m IS NULL OR n = 1", [(1, 5, 7), (2, 1, 7), (3, 2, 7), (4, 5, 7)]),
+        ("COALESCE(m, 5) AS s, n", "WHERE COALESCE(n, 4) > 1", [(1, 5.0, None), (4, 5.0, None)]),
+        ("c > 0 AND c < 9 AS s", "", [(1, None), (2, True), (3, True), (4, None)]),
+        ("CASE WHEN p < 1.5 THEN c + 1 ELSE 0 END AS s", "WHERE c IS NULL OR c > 1", [(1, 0), (3, 3), (4, None)]),
+    ],
+)
+def test_measures_of_a_row_of_no_match_are_null_in_select_and_where(
+    select: str, behind: str, shown: list[Any], engine: Any
+) -> None:
+    query = afa.sql(
+        f"SELECT at, {select} FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES COUNT(*) AS c, "
+        "COALESCE(FINAL LAST(b.p), 8) + 8 AS m, MATCH_NUMBER() AS n ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (a b) WITHIN 9 "
+        f"DEFINE a AS p > 3, b AS p < 3) {behind}",
+        event=Tick,
+    )
+    found = query.operator(engine=engine).push_many(ticks({1: 2.0, 2: 4.0, 3: 1.0, 4: 1.0}))
+    assert sorted((tuple(c.payload) for c in found), key=lambda row: row[0]) == shown
 
 
 @pytest.mark.parametrize(
@@ -339,6 +462,29 @@ def test_first_rows_of_one_instant_stand_as_a_list_orders_them(engine: Any, with
     names = ("venue", "p", "size")
     found = query.operator(engine=engine).push_many({**dict(zip(names, map(list, zip(*rows)))), "le": [5] * 4})
     assert sorted(zip(found["venue"], found["n"])) == shown
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matches_that_end_at_one_instant_stand_as_their_last_rows(engine: Any) -> None:
+    """Without WITHIN, of events that do not hold their time: the first match begins earlier, but at a row of a larger id."""
+
+    class Bare(NamedTuple):
+        p: float
+        id: int
+
+    text = (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY le, id{} MEASURES MATCH_NUMBER() AS n, FIRST(id) AS first PATTERN (a b) "
+        "DEFINE b AS p < PREV(p))"
+    )
+    rows = [(3, 5.0, 9), (5, 4.0, 1), (5, 5.0, 2), (5, 3.0, 3)]
+    for down in ("", " DESC"):
+        query = afa.sql(text.format(down), event=Bare)
+        turned = [(le, p, -number if down else number) for le, p, number in rows]
+        out = query.operator(engine=engine).push_many([insert(Bare(p, number), le) for le, p, number in turned])
+        assert sorted((c.payload.n, abs(c.payload.first)) for c in out) == [(1, 9), (2, 2)]
+        les, prices, ids = map(list, zip(*turned))
+        found = query.operator(engine=engine).push_many({"p": prices, "id": ids, "le": les})
+        assert sorted(zip(found["n"], np.abs(found["first"]))) == [(1, 9), (2, 2)]
 
 
 def test_numbers_of_a_frame_that_a_rank_orders() -> None:

@@ -110,9 +110,12 @@ def test_queries_are_equal_and_change_where_their_neighbours_are() -> None:
         with pytest.raises(AfaError, match="expected a query with the same neighbours for a running operator, p_prev_1, but got"):
             falls.changes_to(other)
     said = str(falls.explain())
-    assert "the stage LastBefore says in p_prev_1 p of the event before; a late event revises up to 1 on each side" in said
+    assert "the stage LastBefore says in p_prev_1 p of the event before; a late event revises up to 1 behind it" in said
+    assert "before it" not in said
     ahead = str(sql("a", "a AS p < NEXT(p, 2)", more="WITHIN 5").explain())
-    assert "p_next_2 p of the 2. event behind" in ahead
+    assert "p_next_2 p of the 2nd event behind; a late event revises up to 2 before it, each new one" in ahead
+    both = str(sql("a", "a AS p < NEXT(p) AND p > PREV(p, 3)", more="WITHIN 5").explain())
+    assert "of the 3rd event before; a late event revises up to 3 behind it and up to 1 before it, each new one" in both
     assert "until it has come they are not final, for 5 ticks at most" in ahead
 
 

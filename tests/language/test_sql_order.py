@@ -219,6 +219,21 @@ def test_rows_that_tie_by_all_their_values(engine: Any) -> None:
     assert Counter((row["who"], row["x"], row["y"]) for row in found) == wanted
 
 
+def test_distinct_of_a_rank_leaves_each_row_once() -> None:
+    """Matches that agree in what they show and in their key, NaN and NULL too: a rank has no lifetimes that tell them apart."""
+    prices = [2.0, 1.0, 2.0, 1.0, None, 7.0, float("nan"), 1.0, float("nan"), 1.0]
+    rows = [Trade(who, price, "x", 100 * (who is None) - i) for who in ("a", None) for i, price in enumerate(prices)]
+    text = sql("ORDER BY id DESC", shown="FIRST(price) AS p, COUNT(*) AS n").replace("id > 0", "id < 200")
+    shown = {"SELECT *": ["2.0", "2.0", "None", "nan", "nan"], "SELECT DISTINCT p, n": ["2.0", "None", "nan"]}
+    for select, once in shown.items():
+        found = afa.find(text.replace("SELECT *", select), frame(rows, "arrow")).to_pylist()
+        assert Counter((row["who"], str(row["p"]), row["n"]) for row in found) == Counter(
+            (w, p, 2) for w in ("a", None) for p in once
+        )
+    nothing = text.replace("SELECT *", "SELECT DISTINCT p").replace("id < 200", "id < -200")
+    assert len(afa.find(nothing, frame(rows, "arrow"))) == 0
+
+
 def test_the_time_is_a_value_where_rows_are_ranked() -> None:
     table = pa.table({"at": pa.array([3, 1, 2], pa.timestamp("s")), "n": [1, 2, 3]})
     text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY {} MEASURES FIRST(a.at) AS begun ALL ROWS PER MATCH PATTERN (a b))"

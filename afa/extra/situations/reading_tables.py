@@ -15,7 +15,7 @@ from afa.extra.situations.told_forms import flag_names
 from afa.io.event_batch import EventBatch, batch_of
 from afa.model.keys import Keys
 from afa.rewrite.column_condition import ColumnCondition
-from afa.state.plain import Unfit
+from afa.state.plain import Unfit, stable_order
 from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.time import FOREVER
@@ -120,7 +120,7 @@ def _order(key: Any, le: Any) -> Any:
         return np.argsort(le, kind="stable") if key is None else np.lexsort((le, key))
     if key is None or (key[1:] >= key[:-1]).all():
         return None
-    return np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
+    return stable_order(key)
 
 
 def _put_in_order(to: Any, values: Any, order: Any) -> None:
