@@ -15,8 +15,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from afa.errors import did_you_mean
 from afa.language.sase_grammar import RefusedError
-from afa.language.sql_nodes import CALLED
+from afa.language.sql_nodes import CALLED, check
 from afa.language.sql_statement import RowPatternMatch, Statement, Word
 from afa.language.sql_text import SqlText
 
@@ -50,25 +51,30 @@ def layers_of(statement: Statement) -> Layers:
     """
 
     node, steps, views = statement.tree, list[Any](), dict[str, tuple[Any, dict[str, Any]]]()
+    called: list[str] = []  # the names that a view gives its columns, the outermost that does
     while True:
         if isinstance(node, exp.Select):
+            named = _named(node, called) if called else node
             beyond = _beyond(node, statement, last=not steps)
-            if beyond:
-                return Layers(relational=beyond)
+            if beyond or named is None:
+                return Layers(relational=beyond or _unknown(called, node, statement))
             for view in node.args["with_"].expressions if node.args.get("with_") else ():
-                views = {**views, view.alias.lower(): (view.this, views)}  # a view sees those before it, and itself as a table
-            steps.append(node)
-            node = node.args["from_"].this
-        elif isinstance(node, exp.Subquery) and not _others(node, {"this", "alias"}):
-            node = node.this
+                views = {**views, view.alias.lower(): (view, views)}  # a view sees those before it, and itself as a table
+            steps.append(named)
+            called, node = [], node.args["from_"].this
+        elif isinstance(node, exp.Subquery | exp.CTE) and not _others(node, {"this", "alias", "materialized"}):
+            called, node = called or node.alias_column_names, node.this
+        elif isinstance(node, exp.Table) and not _others(node, {"this", "alias"}) and node.name.lower() in views:
+            called = called or node.alias_column_names
+            node, views = views[node.name.lower()]
+        elif called:  # what is in front of MATCH_RECOGNIZE, or a table, names its columns itself
+            return Layers(relational=_unknown(called, node, statement))
         elif isinstance(node, exp.Table) and node.name in statement.matches:
             match = statement.matches[node.name]
             for made in match.computed:
                 return Layers(relational=Word(f"{statement.text.quoted(made)} as a key or an order", statement.text.place(made)))
             steps.append(match)
             node = match.relation
-        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in views:
-            node, views = views[node.name.lower()]
         elif isinstance(node.this, exp.Identifier) and not _others(node, {"this", "db", "catalog", "alias"}):
             return Layers(node, tuple(reversed(steps)))
         else:
@@ -77,12 +83,34 @@ def layers_of(statement: Statement) -> Layers:
             return Layers(relational=Word(CALLED.get(kind, kind.upper()), statement.text.place(node)))
 
 
+def tables_of(relation: Any) -> set[str]:
+    """Return the names, in small letters, by which the columns of what stands in FROM may be called."""
+    return {name.lower() for name in (relation.name, relation.alias) if name and not name.startswith("#")}
+
+
+def check_table(column: Any, tables: set[str], text: SqlText, where: str = "") -> None:
+    """Refuse a column of another table. Raises `RefusedError`."""
+    if isinstance(column, exp.Column) and column.table and column.table.lower() not in tables:
+        known = f"a column of {' or '.join(sorted(tables))}" if tables else "a column without the name of a table"
+        way = did_you_mean(column.table, tables)
+        raise RefusedError(f"expected {known}{where} but got {text.quoted(column)!r}{way}", text.place(column))
+
+
 def merged(selects: Sequence[Any], text: SqlText) -> Any:
-    """Return the one SELECT that does what several over one another do, the first one innermost."""
+    """Return the one SELECT that does what several over one another do, the first one innermost. Raises `RefusedError`."""
     found = selects[0].copy()
     found.set("with_", None)
     for outer in selects[1:]:
-        columns = {each.alias_or_name.lower(): each.unalias() for each in found.expressions if not each.is_star}
+        tables = tables_of(outer.args["from_"].this)
+        for part in (*outer.expressions, outer.args.get("where") or exp.Where()):
+            for column in part.find_all(exp.Column):
+                check_table(column, tables, text)
+        columns = dict[str, Any]()
+        for each in found.expressions:
+            if each.alias_or_name.lower() in columns:
+                wrong = f"expected a name once in SELECT but got {each.alias_or_name!r} a second time; say AS another"
+                raise RefusedError(wrong, text.place(each))
+            columns |= {} if each.is_star else {each.alias_or_name.lower(): each.unalias()}
         has_all = len(columns) < len(found.expressions)
 
         def inner(node: Any, columns: dict[str, Any] = columns, has_all: bool = has_all) -> Any:
@@ -94,11 +122,12 @@ def merged(selects: Sequence[Any], text: SqlText) -> Any:
                     f"expected a column of the SELECT in FROM but got {text.quoted(node)!r}; they are: {', '.join(columns)}",
                     text.place(node),
                 )
-            return node if known is None else known.copy()
+            return exp.column(node.this.copy()) if known is None else known.copy()
 
         made, shown = outer.copy(), list[Any]()
         for each in made.expressions:
             if each.is_star:
+                check(each, text, "list")
                 shown += [one.copy() for one in found.expressions]
             else:
                 shown.append(exp.alias_(each.unalias().transform(inner), each.alias_or_name, quoted=True))
@@ -129,6 +158,20 @@ def _beyond(select: Any, statement: Statement, last: bool) -> Word | None:
         if found is not None:
             return Word(statement.text.quoted(found), statement.text.place(found))
     return None
+
+
+def _unknown(names: Sequence[str], node: Any, statement: Statement) -> Word:
+    return Word(f"names of columns, ({', '.join(names)}), which are not listed in a SELECT", statement.text.place(node))
+
+
+def _named(select: Any, names: Sequence[str]) -> Any:
+    """Return a SELECT with other names of its columns; None: these are not known, or not as many."""
+    if len(names) != len(select.expressions) or select.is_star:
+        return None
+    found = select.copy()
+    values = [each.unalias() for each in found.expressions]
+    found.set("expressions", [exp.alias_(each, name, quoted=True, copy=False) for each, name in zip(values, names)])
+    return found
 
 
 def _others(node: Any, known: set[str]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from sqlglot import exp
+
 from afa.errors import QueryError, did_you_mean
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
 from afa.expression.text import text_of_expr
@@ -30,7 +32,7 @@ from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
 from afa.language.sql_kinds import kind_of
-from afa.language.sql_layers import Layers, layers_of, merged
+from afa.language.sql_layers import Layers, check_table, layers_of, merged, tables_of
 from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_select import AnswerReader
@@ -239,9 +241,9 @@ class _SqlText:
                 over.place,
             )
         check(layers.table, self._text, "relation")
-        self._tables = {layers.table.name.lower(), layers.table.alias_or_name.lower()}
         for view in views:
             self._view = self._selected(view)
+        self._tables = tables_of(match.relation)
         select = merged(selects, self._text)
         check(select, self._text)
         for node, at in match.nodes():
@@ -254,6 +256,9 @@ class _SqlText:
         for name in ("from_", "with_", "order"):
             bare.set(name, None)
         check(bare, self._text, "view")
+        self._tables = tables_of(select.args["from_"].this)
+        for column in bare.find_all(exp.Column):
+            self._of_input(column)
 
         def value(node: Any) -> Expr:
             return self._scope(None, row=node).value(node)
@@ -300,10 +305,7 @@ class _SqlText:
 
     def _of_input(self, column: Any, where: str = "") -> None:
         """Refuse a column of another table."""
-        if type(column).__name__ == "Column" and column.table and column.table.lower() not in self._tables:
-            raise self._refused(
-                column, f"expected a column of {' or '.join(sorted(self._tables))}{where} but got {self._said(column)}"
-            )
+        check_table(column, self._tables, self._text, where)
 
     def _of_table(self, column: Any) -> str:
         """Return the field that a column of the table means."""
