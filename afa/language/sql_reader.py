@@ -41,7 +41,7 @@ from afa.language.sql_text import DIALECTS
 from afa.language.sql_views import InputView
 from afa.language.terms import OF_ROW, Aggregate, Ref
 from afa.language.three_values import FALSE, TRUE
-from afa.schema import Schema
+from afa.schema import LEFT_OUT, Schema
 from punctuation.durations import ticks
 
 R = TypeVar("R")
@@ -169,7 +169,8 @@ class _SqlText:
         self._asked: Expr | None = None
         self._typed = dict(self._kinds)
         self._neighbours: dict[str, tuple[str, int]] = {}
-        self._times: set[str] = set()
+        ints = tick is None and hasattr(schema.cls, LEFT_OUT)  # of a table without timestamps
+        self._times = set() if ints else set(schema.times)
         self._anchors = Anchors(lambda offset: IsNone(FieldRead("e", self._neighbour("", offset))))
 
     def tree(self) -> Tree:
@@ -301,6 +302,7 @@ class _SqlText:
                 "or order by the time first, ascending",
             )
         self._le, self._time = found.le, found.time
+        self._times |= {found.time} if found.time is not None and self._tick is not None else set()
         return found
 
     def _of_input(self, column: Any, where: str = "") -> None:
@@ -338,6 +340,7 @@ class _SqlText:
         """Return the name of the virtual field that has a value."""
         name = text_of_expr(value)
         self._virtual[name], self._typed[name] = value, kind_of(value, self._typed)
+        self._times |= {name} if self._scope(None)._is_time(value) else set()
         return name
 
     def _refused(self, node: Any, message: str) -> RefusedError:
@@ -410,14 +413,13 @@ class _SqlText:
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        self._times |= {self._time} if self._time else set()
         return SqlExpressionReader(Scope(*of, self._required, self._times, self._neighbour, self._dialect), row)
 
     def _neighbour(self, field: str, offset: int) -> str:
         """Return the name of the field of a neighbour, of which the stage in front is asked."""
         name = neighbour_name(field, offset, self._kinds)
         self._neighbours[name], self._typed[name] = (field, offset), self._kinds[field] if field else int
-        self._times |= {name} if field and field == self._time else set()
+        self._times |= {name} if field in self._times else set()
         return name
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:

@@ -145,7 +145,7 @@ def test_what_is_refused(text: str, message: str) -> None:
 
 
 def test_a_select_over_the_answer_calls_its_columns_as_it_says() -> None:
-    text = "SELECT b, u.s FROM (SELECT s, top FROM t {}) AS u(b, s)".format(PLAIN)
+    text = f"SELECT b, u.s FROM (SELECT s, top FROM t {PLAIN}) AS u(b, s)"
     rows = {"k": ["a"] * 2, "x": [1, 2], "z": [2, 2], "at": [1, 2]}
     found = afa.find(afa.sql(text, event=Tick), rows)
     assert (found["b"].tolist(), found["s"].tolist()) == ([5], [2])
