@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import (
@@ -38,6 +39,8 @@ BESIDE = {"PREV": -1, "NEXT": 1, "LAG": -1, "LEAD": 1}
 """Functions that navigate from a row to one of its neighbours, whatever the match has taken; and in which direction."""
 OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count", "AnyValue": "any"}
 OVER |= {"ArgMax": "max_by", "ArgMin": "min_by"}
+MOST_PARTS, MOST_WORK = 10_000, 150_000
+"""How many nodes an expression may have, and how many those of a query together, each counted again in what it is a part of."""
 MOST_DIGITS = 400
 """The most characters of a number: no float, and no int64, has more before its point."""
 
@@ -66,6 +69,7 @@ class Scope(NamedTuple):
     measures: Mapping[str, Expr]  # those before it, which a measure may name
     required: frozenset[str]  # the fields that are never NULL
     times: set[str]  # those that are instants; a reader adds virtual ones
+    work: list[int]  # how many parts were counted so far
     neighbour: Callable[[str, int], str]  # from a field, and how far away, to the event's field for it
     dialect: str | None = None  # the dialect that the statement is said to be in
 
@@ -92,6 +96,19 @@ class SqlExpressionReader(SqlTimes):
         kind = type(node).__name__
         if kind in ROWS and node.this is None and kind != "Count":
             raise self._refused(node, f"expected one column in {kind.upper()} but got {self._said(node)}")
+        result = self._read_as(node, kind)
+        parts = sum(1 for _ in islice(walk(result), MOST_PARTS + 1))
+        self._scope.work[0] += parts
+        if parts > MOST_PARTS or self._scope.work[0] > MOST_WORK:
+            raise self._refused(
+                node,
+                f"expected expressions of at most {MOST_PARTS:,} parts but got more where {self._said(node)} is written out: "
+                f"NULLIF, COALESCE, CASE and names of columns repeat what is in them; split it over several variables",
+            )
+        return result
+
+    def _read_as(self, node: Any, kind: str) -> Expr:
+        """Return what a node of this kind is."""
         found = getattr(self, f"_{kind.lower()}", None)
         if found is not None:
             result: Expr = found(node)

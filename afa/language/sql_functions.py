@@ -180,17 +180,16 @@ class SqlFunctions(SqlValues):
         return self._extreme(node, "min")
 
     def _extreme(self, node: Any, name: str) -> Expr:
-        first, *others = values = [self.value(each) for each in (node.this, *node.expressions)]
+        values = [self.value(each) for each in (node.this, *node.expressions)]
         self._either(node, values)
-        if not others:
-            return first
+        if len(values) == 1:
+            return values[0]
         skips = bool(node.args.get("ignore_nulls")) and self._dialect in (None, "snowflake")  # GREATEST_IGNORE_NULLS
         null, skip = "snowflake oracle trino bigquery flink", "duckdb risingwave spark databricks"
         if not skips and not self._skips_null(node, values, null, skip):
             return Call(name, tuple(values))
-        for each in others:
-            first = If(IsNone(first), each, If(IsNone(each), first, Call(name, (first, each))))
-        return first
+        some = _first_of(values)
+        return Call(name, tuple(If(IsNone(each), some, each) for each in values))
 
     def _skips_null(self, node: Any, values: list[Expr], null: str, skip: str) -> bool:
         """Return whether NULL is left out in the dialect; without one the values must be there."""
@@ -205,11 +204,9 @@ class SqlFunctions(SqlValues):
         return self._way(node, {"null": null, "skip": skip}, "some dialects leave NULL out, in others all is NULL") == "skip"
 
     def _coalesce(self, node: Any) -> Expr:
-        *before, last = values = [self.value(each) for each in (node.this, *node.expressions)]
+        values = [self.value(each) for each in (node.this, *node.expressions)]
         self._either(node, values)
-        for each in reversed(before):
-            last = If(IsNone(each), last, each)
-        return last
+        return _first_of(values)
 
     def _nullif(self, node: Any) -> Expr:
         x = self.value(node.this)
@@ -373,6 +370,14 @@ class SqlFunctions(SqlValues):
         if not isinstance(found, Const) or type(found.value) is not kind:
             raise self._refused(node, f"expected a constant {'text' if kind is str else 'whole number'} but got {self._said(node)}")
         return found.value
+
+
+def _first_of(values: list[Expr]) -> Expr:
+    """Return the first of some values that is not NULL."""
+    *before, found = values
+    for each in reversed(before):
+        found = If(IsNone(each), found, each)
+    return found
 
 
 def _cut_off(left: Expr, right: Expr) -> Expr:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -21,6 +22,8 @@ from afa.language.sql_nodes import CALLED, check
 from afa.language.sql_statement import RowPatternMatch, Statement, Word
 from afa.language.sql_text import SqlText
 
+MOST_PARTS = 10_000
+"""How many nodes may come of writing out SELECTs in one another."""
 STATELESS = {"expressions", "from_", "where", "with_", "order"}
 """The arguments of a SELECT that reads each row alone; ORDER BY orders nothing that is read again."""
 
@@ -98,8 +101,17 @@ def check_table(column: Any, tables: set[str], text: SqlText, where: str = "") -
 
 def merged(selects: Sequence[Any], text: SqlText) -> Any:
     """Return the one SELECT that does what several over one another do, the first one innermost. Raises `RefusedError`."""
-    found = selects[0].copy()
+    found, room = selects[0].copy(), MOST_PARTS
     found.set("with_", None)
+
+    def copied(node: Any) -> Any:
+        nonlocal room
+        room -= sum(1 for _ in islice(node.walk(), room + 1))
+        if room < 0:
+            wrong = f"expected SELECTs of at most {MOST_PARTS:,} parts but got more where one is written out in the other"
+            raise RefusedError(f"{wrong}; name less of it twice", text.place(selects[-1]))
+        return node.copy()
+
     for outer in selects[1:]:
         tables = tables_of(outer.args["from_"].this)
         for part in (*outer.expressions, outer.args.get("where") or exp.Where()):
@@ -122,16 +134,16 @@ def merged(selects: Sequence[Any], text: SqlText) -> Any:
                     f"expected a column of the SELECT in FROM but got {text.quoted(node)!r}; they are: {', '.join(columns)}",
                     text.place(node),
                 )
-            return exp.column(node.this.copy()) if known is None else known.copy()
+            return exp.column(node.this.copy()) if known is None else copied(known)
 
         made, shown = outer.copy(), list[Any]()
         for each in made.expressions:
             if each.is_star:
                 check(each, text, "list")
-                shown += [one.copy() for one in found.expressions]
+                shown += [copied(one) for one in found.expressions]
             else:
                 shown.append(exp.alias_(each.unalias().transform(inner), each.alias_or_name, quoted=True))
-        wheres = [each.this.copy() for each in (found.args.get("where"),) if each is not None]
+        wheres = [copied(each.this) for each in (found.args.get("where"),) if each is not None]
         if made.args.get("where"):
             wheres.append(made.args["where"].this.transform(inner))
         made.set("expressions", shown)

@@ -17,6 +17,7 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -25,12 +26,13 @@ from sqlglot import exp
 from afa.errors import QueryError, did_you_mean
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
 from afa.expression.text import text_of_expr
+from afa.language.bare_numbers import nodes_of
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, neighbour_name, rebuilt
 from afa.language.row_pattern import Anchors, read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
-from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
+from afa.language.sql_expressions import MOST_PARTS, Scope, SqlExpressionReader, Variable
 from afa.language.sql_kinds import kind_of
 from afa.language.sql_layers import Layers, check_table, layers_of, merged, tables_of
 from afa.language.sql_nodes import check
@@ -169,6 +171,7 @@ class _SqlText:
         self._asked: Expr | None = None
         self._typed = dict(self._kinds)
         self._neighbours: dict[str, tuple[str, int]] = {}
+        self._work = [0]
         ints = tick is None and hasattr(schema.cls, LEFT_OUT)  # of a table without timestamps
         self._times = set() if ints else set(schema.times)
         self._anchors = Anchors(lambda offset: IsNone(FieldRead("e", self._neighbour("", offset))))
@@ -189,6 +192,12 @@ class _SqlText:
         measures = self._measures(match.measures, every)
         returns = self._returns(select, measures, key, every)
         notes = self._noted(select.args.get("order"), {*dict(returns), *measures, *key, "le", self._le})
+        if sum(1 for _ in islice(nodes_of((pattern, returns, self._asked, self._view.where), ""), MOST_PARTS + 1)) > MOST_PARTS:
+            raise self._refused(
+                select,
+                f"expected conditions and values of at most {MOST_PARTS:,} parts together but got more where each is written out; "
+                f"show less, or leave it to who reads the matches",
+            )
         return Tree(
             pattern,
             self._schema.cls,
@@ -413,7 +422,7 @@ class _SqlText:
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        return SqlExpressionReader(Scope(*of, self._required, self._times, self._neighbour, self._dialect), row)
+        return SqlExpressionReader(Scope(*of, self._required, self._times, self._work, self._neighbour, self._dialect), row)
 
     def _neighbour(self, field: str, offset: int) -> str:
         """Return the name of the field of a neighbour, of which the stage in front is asked."""
