@@ -2,6 +2,7 @@
 
     Const(value)                 int, float, bool, str or None
     Ticks(value)                 a Const that was written with a unit: a `Span` in ticks
+    Moment(value)                a Const that was written as a date or a time: ticks since 1970
     Span(nanoseconds)            a duration: a constant int once the tick is known (`afa.expression.spans`)
     Field("e" | "r", name)       a field of the event, or of the register
     Unary("-" | "+" | "~", x)    Not(x)
@@ -75,6 +76,15 @@ class Const(Expr):
 
 class Ticks(Const):
     """The constant that a duration with a unit stands for, equal to the bare number of as many ticks."""
+
+    __slots__ = ("value",)
+
+    def __repr__(self) -> str:
+        return f"Const(value={self.value!r})"
+
+
+class Moment(Const):
+    """The constant that a date or a time stands for, equal to the bare number of ticks since 1970."""
 
     __slots__ = ("value",)
 

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, In, Ticks, Unary, changed, walk
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, In, Moment, Ticks, Unary, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.pattern import Component, Tree
 from afa.language.terms import Aggregate, Final, OfMatch, Ref
@@ -89,6 +89,8 @@ def _kind_of(expr: Expr, times: frozenset[str]) -> str | None:
     match expr:
         case Ticks():
             return LENGTH
+        case Moment():
+            return TIME
         case Const(value):
             return OTHER if isinstance(value, str | bool | None) or not value else NUMBER
         case FieldRead(_, name) | Ref(_, _, name):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from afa.language.pattern import (
     components_of,
     neighbour_name,
 )
+from afa.language.positions import MOST
 from afa.language.row_places import least_of
 from afa.language.sase_grammar import RefusedError
 from afa.language.three_values import FALSE
@@ -107,6 +109,8 @@ gaps=(Gap(strategy='partition', absent=()),))
         raise RefusedError(
             f"expected a row pattern but got {text[place]!r}; write variables with *, +, ?, {{n,m}}, |, ( )", place
         ) from None
+    if _written_out(tree.children[0]) > MOST:
+        raise RefusedError(f"expected a pattern of at most {MOST} positions but got more: PERMUTE is written out", 0)
     reader = _RowPatternReader(name_of, anchors or Anchors(lambda offset: IsNone(FieldRead("e", neighbour_name("", offset, ())))))
     found = reader.whole(tree.children[0]) or Component(EMPTY_MATCH, where=(FALSE,))
     if hidden is not None:
@@ -119,6 +123,13 @@ def _parser() -> Lark:
     from lark import Lark
 
     return Lark(GRAMMAR, parser="lalr", propagate_positions=True)
+
+
+def _written_out(tree: Any) -> int:
+    """Return how many variables there are where each PERMUTE is written out."""
+    below = sum(_written_out(each) for each in tree.children if hasattr(each, "data"))
+    items = len(tree.children) - 1 if tree.data == "permute" else 1
+    return (int(tree.data == "name") + below) * (math.factorial(items) if items <= MOST_PERMUTED else 1)
 
 
 class _RowPatternReader:

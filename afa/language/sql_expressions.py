@@ -7,7 +7,8 @@ defined, are those of the row at hand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import (
@@ -38,6 +39,8 @@ BESIDE = {"PREV": -1, "NEXT": 1, "LAG": -1, "LEAD": 1}
 """Functions that navigate from a row to one of its neighbours, whatever the match has taken; and in which direction."""
 OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count", "AnyValue": "any"}
 OVER |= {"ArgMax": "max_by", "ArgMin": "min_by"}
+MOST_PARTS, MOST_WORK = 10_000, 150_000
+"""How many nodes an expression may have, and how many those of a query together, each counted again in what it is a part of."""
 MOST_DIGITS = 400
 """The most characters of a number: no float, and no int64, has more before its point."""
 
@@ -65,7 +68,8 @@ class Scope(NamedTuple):
     virtual: dict[str, Expr]  # fields that are expressions over one row; a reader adds those that it needs
     measures: Mapping[str, Expr]  # those before it, which a measure may name
     required: frozenset[str]  # the fields that are never NULL
-    times: Set[str]  # those that are instants
+    times: set[str]  # those that are instants; a reader adds virtual ones
+    work: list[int]  # how many parts were counted so far
     neighbour: Callable[[str, int], str]  # from a field, and how far away, to the event's field for it
     dialect: str | None = None  # the dialect that the statement is said to be in
 
@@ -92,6 +96,19 @@ class SqlExpressionReader(SqlTimes):
         kind = type(node).__name__
         if kind in ROWS and node.this is None and kind != "Count":
             raise self._refused(node, f"expected one column in {kind.upper()} but got {self._said(node)}")
+        result = self._read_as(node, kind)
+        parts = sum(1 for _ in islice(walk(result), MOST_PARTS + 1))
+        self._scope.work[0] += parts
+        if parts > MOST_PARTS or self._scope.work[0] > MOST_WORK:
+            raise self._refused(
+                node,
+                f"expected expressions of at most {MOST_PARTS:,} parts but got more where {self._said(node)} is written out: "
+                f"NULLIF, COALESCE, CASE and names of columns repeat what is in them; split it over several variables",
+            )
+        return result
+
+    def _read_as(self, node: Any, kind: str) -> Expr:
+        """Return what a node of this kind is."""
         found = getattr(self, f"_{kind.lower()}", None)
         if found is not None:
             result: Expr = found(node)
@@ -124,7 +141,7 @@ class SqlExpressionReader(SqlTimes):
     def _neg(self, node: Any) -> Expr:
         inner = self._number(node.this)
         if isinstance(inner, Const) and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
-            return Const(-inner.value)
+            return type(inner)(-inner.value)
         return Unary("-", inner)
 
     def _and(self, node: Any) -> Expr:
@@ -183,6 +200,7 @@ class SqlExpressionReader(SqlTimes):
         name = text_of_expr(changed(value, lambda each: FieldRead("e", NAMED) if isinstance(each, Classifier) else None))
         name = NAMED if isinstance(value, Classifier) else name
         self._scope.virtual[name], self._scope.kinds[name] = value, self._kind(value)
+        self._scope.times.update([name] if self._is_time(value) else [])
         return RowValue(variables[0], name, value)
 
     def _at_hand(self, row: RowValue) -> Expr:
@@ -199,19 +217,19 @@ class SqlExpressionReader(SqlTimes):
     def _last(self, node: Any) -> Expr:
         row, back = self._navigated(node)
         variable, field, _ = row
-        own = self._scope.defines is not None and (not variable or self._scope.defines in self._variable(variable, node).members)
+        own = self._scope.defines is not None and (not variable or self._scope.defines in self._scope.variables[variable].members)
         if own and back == 0:
             return self._at_hand(row)
         if own:
             return Ref(variable, "last", field, back - 1)
-        if variable and self._variable(variable, node).one:
+        if variable and self._scope.variables[variable].one:
             return Ref(variable, "one", field) if back == 0 else Const(None)
         return Ref(variable, "last", field, back)
 
     def _first(self, node: Any) -> Expr:
         row, behind = self._navigated(node)
         variable, field, _ = row
-        known, here = self._variable(variable, node) if variable else None, self._scope.defines
+        known, here = self._scope.variables[variable] if variable else None, self._scope.defines
         if here is None or (known is not None and here not in known.members):
             if known is not None and known.one:
                 return Ref(variable, "one", field) if behind == 0 else Const(None)
@@ -256,9 +274,9 @@ class SqlExpressionReader(SqlTimes):
         if not variable:
             return Classifier() if here is None else Const(here)
         self._scope.virtual[NAMED], self._scope.kinds[NAMED] = Classifier(), str
-        if here is not None and here in self._variable(variable, node).members:
+        if here is not None and here in self._scope.variables[variable].members:
             return Const(here)
-        return Ref(variable, "one" if self._variable(variable, node).one else "last", NAMED)
+        return Ref(variable, "one" if self._scope.variables[variable].one else "last", NAMED)
 
     def _finally(self, node: Any, plain: Any) -> Expr:
         """Return a value as it is at the end of the match: in one row per match all are."""
@@ -328,19 +346,22 @@ class SqlExpressionReader(SqlTimes):
             return Aggregate("", "count", None, self._scope.defines is not None)
         if function == "count" and "Star" in (type(node.this).__name__, type(node.this.this).__name__):
             variable = self._name(node.this.table, node) if type(node.this).__name__ == "Column" else ""
-            return Aggregate(variable, "count", None, self._counts_now(variable, node))
-        variable, field, value = self._of_row(node.this)
-        now = self._counts_now(variable, node)
-        if function == "count" and isinstance(value, Const) and value.value is not None:
-            return Aggregate(variable, "count", None, now)  # COUNT(1)
-        if function in ("sum", "avg", "min", "max") and self._kind(value) not in (int, float, NULL):
-            raise self._refused(node, f"expected numbers in {function.upper()} but got {self._said(node)}")
+            return Aggregate(variable, "count", None, self._counts_now(variable))
+        row = self._of_row(node.this)
+        if function == "count" and isinstance(row.value, Const) and row.value.value is not None:
+            return Aggregate(row.variable, "count", None, self._counts_now(row.variable))  # COUNT(1)
         if function not in ("max_by", "min_by"):
-            return Aggregate(variable, function, field, now)
+            return self._over(node, function, row)
         by = self._of_row(node.expression)
-        if by.variable != variable:
+        if by.variable != row.variable:
             raise self._refused(node, f"expected columns of one variable but got {self._said(node)}; write them alike")
-        return Aggregate(variable, function, field, now, by.field)
+        return Aggregate(row.variable, function, row.field, self._counts_now(row.variable), by.field)
+
+    def _over(self, node: Any, function: str, row: RowValue) -> Expr:
+        """Return an aggregate of a value of each row."""
+        if function in ("sum", "avg", "min", "max") and self._kind(row.value) not in (int, float, NULL):
+            raise self._refused(node, f"expected numbers in {function.upper()} but got {self._said(node)}")
+        return Aggregate(row.variable, function, row.field, self._counts_now(row.variable))
 
     def _ignorenulls(self, node: Any) -> Expr:
         return self.value(node.this)  # which leaves them out anyway
@@ -363,12 +384,11 @@ class SqlExpressionReader(SqlTimes):
         if over is None or isinstance(over, exp.Star) or isinstance(over.this, exp.Star):
             over = exp.Literal.number(1)
         self._within_row(node)
-        variable, field, _ = self._of_row(exp.Case(ifs=[exp.If(this=condition, true=over)]), named[:1])
-        return Aggregate(variable, OVER[kind], field, self._counts_now(variable, node))
+        return self._over(node, OVER[kind], self._of_row(exp.Case(ifs=[exp.If(this=condition, true=over)]), named[:1]))
 
-    def _counts_now(self, variable: str, node: Any) -> bool:
+    def _counts_now(self, variable: str) -> bool:
         here = self._scope.defines
-        return here is not None and (not variable or here in self._variable(variable, node).members)
+        return here is not None and (not variable or here in self._scope.variables[variable].members)
 
     # -- names -----------------------------------------------------------------------------------------------------------------
 
@@ -403,9 +423,6 @@ class SqlExpressionReader(SqlTimes):
             known = ", ".join(self._scope.variables)
             raise self._refused(node, f"expected a variable of the pattern but got {written!r}; they are: {known}")
         return found
-
-    def _variable(self, name: str, node: Any) -> Variable:
-        return self._scope.variables[name]
 
 
 def _last(node: Any, back: int) -> Any:

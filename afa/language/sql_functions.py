@@ -26,7 +26,7 @@ from afa.expression.nodes import (
     disjunction,
     walk,
 )
-from afa.language.sql_values import SqlValues
+from afa.language.sql_values import SPARK, SqlValues
 from afa.language.terms import Aggregate, Ref
 
 NUMERIC = {
@@ -34,9 +34,9 @@ NUMERIC = {
     "Atan": "atan", "Atan2": "atan2", "Pow": "pow", "Degrees": "degrees", "Radians": "radians",
 }  # fmt: skip
 """sqlglot's nodes of functions of numbers, and ours."""
-WITH_NAN = ("trino", "flink", "spark", "clickhouse")
+WITH_NAN = ("trino", "flink", *SPARK)
 """Dialects in which SQRT(-1) is NaN; in all others it is an error, and so it is here without a dialect."""
-SHOWS_NO_LIKE_ESCAPE = "oracle snowflake trino flink duckdb tsql"
+SHOWS_NO_LIKE_ESCAPE = "oracle snowflake trino flink duckdb"
 ZERO, ONE, MINUS = Const(0), Const(1), Const(-1)
 
 
@@ -52,7 +52,7 @@ class SqlFunctions(SqlValues):
         """Return a function of the table; outside of its domain as the dialect has it."""
         items = (self._number(node.this),) if node.args.get("expression") is None else self._numbers(node)
         x, found = items[0], Call(name, items)
-        if name == "log" and self._dialect in ("spark", "mysql"):
+        if name == "log" and self._dialect in SPARK:
             return If(Compare("<=", x, ZERO), Const(None), found)
         if self._dialect not in WITH_NAN:
             return found
@@ -67,16 +67,18 @@ class SqlFunctions(SqlValues):
     def _log(self, node: Any) -> Expr:
         """``LOG(base, x)``; ``LOG(x)`` by the dialect's base."""
         if node.expression is None:
-            ways = {
-                "log": "bigquery spark flink mysql tsql clickhouse", "log10": "duckdb postgres redshift sqlite",
-            }  # fmt: skip
+            ways = {"log": "bigquery spark databricks flink", "log10": "duckdb risingwave"}
             return Call(
-                self._way(node, ways, "its base is 10 in some dialects, e in others; LN(x) and LOG(10, x) say it"),
+                self._way(node, ways, "its base is 10 in some dialects, e in others; LN(x) says it"),
                 (self._number(node.this),),
             )
-        base, x = self._numbers(node)
-        if self._dialect in ("bigquery", "tsql"):
-            base, x = x, base
+        if self._dialect is None:
+            raise self._refused(
+                node,
+                f"expected dialect= beside {self._said(node)}: in BigQuery the base comes last, elsewhere first; say it, or "
+                f"LN(x) / LN(base)",
+            )
+        base, x = self._numbers(node)  # sqlglot has turned BigQuery's
         for known, name in ((2, "log2"), (10, "log10")):
             if base == Const(known):
                 return Call(name, (x,))
@@ -103,19 +105,19 @@ class SqlFunctions(SqlValues):
 
     def _whole(self, node: Any, name: str) -> Expr:
         """Return a function that makes a float whole; an int is."""
-        x = self._number(node.this)
+        x = self._no_time(node)
         return x if self._kind(x) is int else Call(name, (x,))
 
     def _round(self, node: Any) -> Expr:
-        """``ROUND(x)``, ``ROUND(x, 2)``: away from zero where two are as near, but in PostgreSQL, which rounds floats to even."""
+        """``ROUND(x)``, ``ROUND(x, 2)``: away from zero where two are as near, but in RisingWave, which rounds floats to even."""
         given = node.args.get("decimals")
         digits = ZERO if given is None else self.value(given)
         if not isinstance(digits, Const) or type(digits.value) is not int or abs(digits.value) > 300:
             raise self._refused(node, f"expected a number of digits in ROUND but got {self._said(given)}")
-        x = self._number(node.this)
+        x = self._no_time(node)
         if self._kind(x) is int and digits.value >= 0:
             return x
-        if self._dialect == "postgres" and digits == ZERO:
+        if self._dialect == "risingwave" and digits == ZERO:
             return Call("round", (x, ZERO))
         if digits == ZERO:
             return Call("sql_round", (x,))
@@ -123,6 +125,17 @@ class SqlFunctions(SqlValues):
         power = Const(10.0 ** abs(digits.value))
         found = Binary(less, Call("sql_round", (Binary(more, x, power),)), power)
         return If(Compare("<", Call("abs", (found,)), Const(math.inf)), found, x)  # where x * power is beyond a float
+
+    def _no_time(self, node: Any) -> Expr:
+        """Return a number that is to be made whole; of a time dialects make a day. Raises `RefusedError`."""
+        found = self._number(node.this)
+        if self._is_time(found):
+            raise self._refused(node, f"expected a number but got {self._said(node)}, of a time; DATE_TRUNC says the unit")
+        return found
+
+    def _is_time(self, expr: Expr) -> bool:
+        """Return whether a value is an instant. Abstract."""
+        raise NotImplementedError
 
     def _mul(self, node: Any) -> Expr:
         return Binary("*", *self._numbers(node))
@@ -137,11 +150,10 @@ class SqlFunctions(SqlValues):
                     f"expected a division of floats but got one of ints, which some dialects cut off: {self._said(node)}; write "
                     f"one as 2.0, or CAST, or say dialect=",
                 )
-            floats = "snowflake oracle duckdb mysql bigquery spark clickhouse"
-            ways = {"cut off": "postgres trino tsql flink redshift sqlite", "float": floats}
+            ways = {"cut off": "risingwave trino flink", "float": "snowflake oracle duckdb bigquery spark databricks"}
             if self._way(node, ways, "some dialects cut it off to an int") == "cut off":
                 found = _cut_off(left, right)
-        by_zero = self._dialect in ("spark", "mysql") and not isinstance(right, Const)
+        by_zero = self._dialect in SPARK and not isinstance(right, Const)
         return If(Compare("==", right, ZERO), Const(None), found) if by_zero else found
 
     def _intdiv(self, node: Any) -> Expr:
@@ -168,15 +180,16 @@ class SqlFunctions(SqlValues):
         return self._extreme(node, "min")
 
     def _extreme(self, node: Any, name: str) -> Expr:
-        first, *others = values = [self.value(each) for each in (node.this, *node.expressions)]
+        values = [self.value(each) for each in (node.this, *node.expressions)]
         self._either(node, values)
-        if not others:
-            return first
-        if not self._skips_null(node, values, "snowflake oracle trino mysql bigquery flink", "duckdb postgres spark redshift tsql"):
+        if len(values) == 1:
+            return values[0]
+        skips = bool(node.args.get("ignore_nulls")) and self._dialect in (None, "snowflake")  # GREATEST_IGNORE_NULLS
+        null, skip = "snowflake oracle trino bigquery flink", "duckdb risingwave spark databricks"
+        if not skips and not self._skips_null(node, values, null, skip):
             return Call(name, tuple(values))
-        for each in others:
-            first = If(IsNone(first), each, If(IsNone(each), first, Call(name, (first, each))))
-        return first
+        some = _first_of(values)
+        return Call(name, tuple(If(IsNone(each), some, each) for each in values))
 
     def _skips_null(self, node: Any, values: list[Expr], null: str, skip: str) -> bool:
         """Return whether NULL is left out in the dialect; without one the values must be there."""
@@ -191,11 +204,9 @@ class SqlFunctions(SqlValues):
         return self._way(node, {"null": null, "skip": skip}, "some dialects leave NULL out, in others all is NULL") == "skip"
 
     def _coalesce(self, node: Any) -> Expr:
-        *before, last = values = [self.value(each) for each in (node.this, *node.expressions)]
+        values = [self.value(each) for each in (node.this, *node.expressions)]
         self._either(node, values)
-        for each in reversed(before):
-            last = If(IsNone(each), last, each)
-        return last
+        return _first_of(values)
 
     def _nullif(self, node: Any) -> Expr:
         x = self.value(node.this)
@@ -275,7 +286,7 @@ class SqlFunctions(SqlValues):
         if start < 0 or (length or 0) < 0:
             raise self._refused(node, f"expected a start from 1 and a length from 0 in SUBSTR but got {self._said(node)}")
         if start == 0:
-            ways = {"one": "oracle snowflake spark bigquery", "before": "duckdb postgres tsql", "none": "trino mysql"}
+            ways = {"one": "oracle snowflake spark databricks bigquery", "before": "duckdb risingwave", "none": "trino"}
             way = self._way(node, ways, "what stands at 0 differs; count from 1")
             length = length if way == "one" else 0 if way == "none" else None if length is None else max(length - 1, 0)
         more = () if length is None else (Const(length),)
@@ -292,7 +303,7 @@ class SqlFunctions(SqlValues):
 
     def _concat(self, node: Any) -> Expr:
         parts = [self._of_text(each) for each in node.expressions]
-        null, skip = "snowflake trino mysql spark flink bigquery redshift", "duckdb postgres oracle tsql"
+        null, skip = "snowflake trino spark databricks flink bigquery", "duckdb risingwave oracle"
         return _joined(parts, self._skips_null(node, parts, null, skip))
 
     def _startswith(self, node: Any) -> Expr:
@@ -315,7 +326,7 @@ class SqlFunctions(SqlValues):
             raise self._refused(node, f"expected a text behind {said} but got {self._said(node.expression)}")
         text, x = str(node.expression.this), self._of_text(node.this, f" before {said}")
         if "\\" in text and escape is None:
-            ways = {"as it is": SHOWS_NO_LIKE_ESCAPE, "escape": "postgres mysql bigquery spark redshift clickhouse"}
+            ways = {"as it is": SHOWS_NO_LIKE_ESCAPE, "escape": "risingwave bigquery spark databricks"}
             escape = "\\" if self._way(node, ways, "in some dialects \\ is an ESCAPE; say ESCAPE '!'") == "escape" else None
         if folded:
             text, x = text.lower(), Call("lower", (x,))
@@ -343,7 +354,7 @@ class SqlFunctions(SqlValues):
         if set(flags) - {"i", "c"} or len(flags) > 1:
             raise self._refused(node, f"expected the flag 'i' or 'c' in REGEXP_LIKE but got {flags!r}")
         if not (pattern.startswith("^") and pattern.endswith("$") and "|" not in pattern and not pattern.endswith("\\$")):
-            ways = {"whole": "snowflake", "part": "trino oracle duckdb postgres spark flink mysql bigquery redshift clickhouse"}
+            ways = {"whole": "snowflake", "part": "trino oracle duckdb risingwave spark databricks flink bigquery"}
             if self._way(node, ways, "in some dialects the whole text must match; write '^..$'") == "whole":
                 pattern = f"^(?:{pattern})$"
         return self._checked(node, Call("regexp_like", (x, Const(f"(?i){pattern}" if flags == "i" else pattern))))
@@ -359,6 +370,14 @@ class SqlFunctions(SqlValues):
         if not isinstance(found, Const) or type(found.value) is not kind:
             raise self._refused(node, f"expected a constant {'text' if kind is str else 'whole number'} but got {self._said(node)}")
         return found.value
+
+
+def _first_of(values: list[Expr]) -> Expr:
+    """Return the first of some values that is not NULL."""
+    *before, found = values
+    for each in reversed(before):
+        found = If(IsNone(each), found, each)
+    return found
 
 
 def _cut_off(left: Expr, right: Expr) -> Expr:

@@ -43,6 +43,7 @@ READ = {
     "type": {"DataType": "this expressions:size"},
     "size": {"DataTypeParam": "this:size", "Literal": "this"},
     "offset": {"Literal": "this"},
+    "length": {"Literal": "this is_string"},
     "value": {
         **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Mod", "And", "Or", "Is"), TWO),
         **dict.fromkeys(("Pow", "Atan2", "Log", "IntDiv", "Nullif", "NullSafeEQ", "NullSafeNEQ", "Escape"), TWO),
@@ -90,7 +91,7 @@ READ = {
         "Coalesce": "this:value expressions:value is_nvl",
         "Case": "this:value ifs:branch default:value",
         **dict.fromkeys(("Cast", "TryCast"), "this:value to:type"),
-        "Interval": "this:value unit:word",
+        "Interval": "this:length unit:word",
         "Anonymous": "this expressions:value",
     },
 }  # fmt: skip
@@ -100,6 +101,7 @@ WANTED = {
     "projected": "* or value AS name in an inline view",
     "list": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
     "sorted": "columns in ORDER BY", "starred": "a column", "offset": "an offset from 0 to 64",
+    "length": "a number in INTERVAL",
     "filter": "(WHERE condition) in FILTER",
     "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
 }  # fmt: skip

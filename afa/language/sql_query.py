@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from afa.errors import AfaError
+from afa.errors import AfaError, QueryError
 from afa.language.query import Query, over_events, text_given
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, SKIP
@@ -105,7 +105,10 @@ def sql(
         return SqlQuery(text, dialect, tick, order_by, ties)
 
     def made(cls: Any, tick: str | None) -> Query:
-        return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+        try:
+            return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+        except RecursionError:  # NULL is told apart in what a CASE comes to
+            raise QueryError("expected less nesting; split the condition over several variables") from None
 
     return over_events(event, tick, made, time=time)
 

@@ -17,20 +17,24 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar
+
+from sqlglot import exp
 
 from afa.errors import QueryError, did_you_mean
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
 from afa.expression.text import text_of_expr
+from afa.language.bare_numbers import nodes_of
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, neighbour_name, rebuilt
 from afa.language.row_pattern import Anchors, read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
-from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
+from afa.language.sql_expressions import MOST_PARTS, Scope, SqlExpressionReader, Variable
 from afa.language.sql_kinds import kind_of
-from afa.language.sql_layers import Layers, layers_of, merged
+from afa.language.sql_layers import Layers, check_table, layers_of, merged, tables_of
 from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_select import AnswerReader
@@ -39,7 +43,7 @@ from afa.language.sql_text import DIALECTS
 from afa.language.sql_views import InputView
 from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
-from afa.schema import Schema
+from afa.schema import LEFT_OUT, Schema
 from punctuation.durations import ticks
 
 R = TypeVar("R")
@@ -167,7 +171,9 @@ class _SqlText:
         self._asked: Expr | None = None
         self._typed = dict(self._kinds)
         self._neighbours: dict[str, tuple[str, int]] = {}
-        self._times: set[str] = set()
+        self._work = [0]
+        ints = tick is None and hasattr(schema.cls, LEFT_OUT)  # of a table without timestamps
+        self._times = set() if ints else set(schema.times)
         self._anchors = Anchors(lambda offset: IsNone(FieldRead("e", self._neighbour("", offset))))
 
     def tree(self) -> Tree:
@@ -186,6 +192,12 @@ class _SqlText:
         measures = self._measures(match.measures, every)
         returns = self._returns(select, measures, key, every)
         notes = self._noted(select.args.get("order"), {*dict(returns), *measures, *key, "le", self._le})
+        if sum(1 for _ in islice(nodes_of((pattern, returns, self._asked, self._view.where), ""), MOST_PARTS + 1)) > MOST_PARTS:
+            raise self._refused(
+                select,
+                f"expected conditions and values of at most {MOST_PARTS:,} parts together but got more where each is written out; "
+                f"show less, or leave it to who reads the matches",
+            )
         return Tree(
             pattern,
             self._schema.cls,
@@ -239,9 +251,9 @@ class _SqlText:
                 over.place,
             )
         check(layers.table, self._text, "relation")
-        self._tables = {layers.table.name.lower(), layers.table.alias_or_name.lower()}
         for view in views:
             self._view = self._selected(view)
+        self._tables = tables_of(match.relation)
         select = merged(selects, self._text)
         check(select, self._text)
         for node, at in match.nodes():
@@ -254,6 +266,9 @@ class _SqlText:
         for name in ("from_", "with_", "order"):
             bare.set(name, None)
         check(bare, self._text, "view")
+        self._tables = tables_of(select.args["from_"].this)
+        for column in bare.find_all(exp.Column):
+            self._of_input(column)
 
         def value(node: Any) -> Expr:
             return self._scope(None, row=node).value(node)
@@ -296,14 +311,12 @@ class _SqlText:
                 "or order by the time first, ascending",
             )
         self._le, self._time = found.le, found.time
+        self._times |= {found.time} if found.time is not None and self._tick is not None else set()
         return found
 
     def _of_input(self, column: Any, where: str = "") -> None:
         """Refuse a column of another table."""
-        if type(column).__name__ == "Column" and column.table and column.table.lower() not in self._tables:
-            raise self._refused(
-                column, f"expected a column of {' or '.join(sorted(self._tables))}{where} but got {self._said(column)}"
-            )
+        check_table(column, self._tables, self._text, where)
 
     def _of_table(self, column: Any) -> str:
         """Return the field that a column of the table means."""
@@ -336,6 +349,7 @@ class _SqlText:
         """Return the name of the virtual field that has a value."""
         name = text_of_expr(value)
         self._virtual[name], self._typed[name] = value, kind_of(value, self._typed)
+        self._times |= {name} if self._scope(None)._is_time(value) else set()
         return name
 
     def _refused(self, node: Any, message: str) -> RefusedError:
@@ -409,14 +423,13 @@ class _SqlText:
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        self._times |= {self._time} if self._time else set()
-        return SqlExpressionReader(Scope(*of, self._required, self._times, self._neighbour, self._dialect), row)
+        return SqlExpressionReader(Scope(*of, self._required, self._times, self._work, self._neighbour, self._dialect), row)
 
     def _neighbour(self, field: str, offset: int) -> str:
         """Return the name of the field of a neighbour, of which the stage in front is asked."""
         name = neighbour_name(field, offset, self._kinds)
         self._neighbours[name], self._typed[name] = (field, offset), self._kinds[field] if field else int
-        self._times |= {name} if field and field == self._time else set()
+        self._times |= {name} if field in self._times else set()
         return name
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:

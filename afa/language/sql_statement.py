@@ -38,7 +38,8 @@ CONDITION = "a condition is v AS .., of comparisons, AND, OR, NOT"
 ENDS = {"VAR", "IDENTIFIER", "STRING", "NUMBER", "R_PAREN", "END", "NULL", "TRUE", "FALSE"}
 """The last token of a value that a name may follow without AS."""
 
-NAVIGATED = ("FIRST", "LAST")
+NAVIGATED = ("FIRST", "LAST", "NEXT")
+"""Functions of rows that are something else to some of sqlglot's dialects."""
 
 
 class Word(NamedTuple):
@@ -306,10 +307,11 @@ class _Clauses:
 
 
 def _navigation(node: Any) -> Any:
-    """Return FIRST and LAST of rows as sqlglot's nodes; in some dialects what it reads by these names is something else."""
-
+    """Return FIRST and LAST of rows as sqlglot's nodes, and NEXT as the function that it is to all of them."""
     name, _, of = node.this.partition(" ") if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ("", "", "")
-    if not of or len(node.expressions) > 2:
+    if name.upper() == "NEXT" and of:
+        node.set("this", name)
+    if not of or name.upper() == "NEXT" or len(node.expressions) > 2:
         return node
     found = getattr(exp, name.title())(**dict(zip(("this", "expression"), node.expressions)))
     found.meta.update(node.meta)

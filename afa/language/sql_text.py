@@ -33,6 +33,11 @@ WAYS = {
     "FINAL": "RUNNING and FINAL stand before FIRST, LAST, SUM, AVG, MIN, MAX and COUNT",
 }
 """Where the word that can't be read, or the one before it, is this: the way out."""
+BACKSLASH = (
+    "expected dialect= beside a text with \\ but got none: some dialects read \\ as an escape, others as it is; say it, or write "
+    "LIKE .. ESCAPE"
+)
+SLASHES = "expected dialect= beside // but got none: a comment in Snowflake, a division elsewhere; say it, or -- or FLOOR(x / y)"
 MISSING = "write what the function is of in its parentheses"
 
 
@@ -52,6 +57,8 @@ class SqlText:
             self.tokens, openers = tokenizer.tokens, "/[*]|['\"`$]"
         else:
             openers = "/[*]"  # of which sqlglot says nothing
+        if dialect is None:
+            self._check_common(text)
         end = self.tokens[-1].end + 1 if self.tokens else 0
         opened = re.search(openers, COMMENT.sub(lambda found: " " * len(found[0]), text[end:]))
         if opened or openers != "/[*]":
@@ -62,6 +69,21 @@ class SqlText:
         self._ends = {token.end + 1: i for i, token in enumerate(self.tokens)}
         pairs = ({"(": 1, ")": -1}, {"CASE": 1, "END": -1})
         self._opened = [list(itertools.accumulate((pair.get(word, 0) for word in self._upper), initial=0)) for pair in pairs]
+
+    def _check_common(self, text: str) -> None:
+        """Refuse what the tokens of dialects differ in. Raises `RefusedError`."""
+        begin = 0
+        for token in self.tokens:
+            found = next((each for each in COMMENT.finditer(text, begin, token.start) if each[0].startswith("//")), None)
+            if found is not None:
+                raise RefusedError(SLASHES, found.start())
+            begin = token.end + 1
+            place = text.find("\\", token.start, begin if token.token_type.name == "STRING" else 0)
+            if place >= 0:
+                raise RefusedError(BACKSLASH, place)
+        place = COMMENT.sub(lambda found: " " * len(found[0]), text[begin:]).find("\\")
+        if place >= 0:  # perhaps a text ends there
+            raise RefusedError(BACKSLASH, begin + place)
 
     def said(self, token: Any) -> str:
         """Return a token as it was written."""

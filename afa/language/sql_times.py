@@ -8,10 +8,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, Ticks, Unary
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, IsNone, Moment, Ticks, Unary
 from afa.language.sql_functions import ZERO, SqlFunctions
 from afa.language.sql_kinds import is_number
-from afa.language.terms import Ref
+from afa.language.sql_values import SPARK
+from afa.language.terms import Aggregate, Final, Ref
 from punctuation.durations import NANOSECONDS, UNITS, ticks
 
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
@@ -22,8 +23,8 @@ CASTS = "INT, DOUBLE, VARCHAR, DATE or TIMESTAMP"
 FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f")
 PARTS = ("DAY", "HOUR", "MINUTE", "SECOND")
 """The parts of an INTERVAL of several, from the left."""
-ROUNDED = {"away": "snowflake oracle trino bigquery", "even": "duckdb postgres", "cut off": "spark flink tsql clickhouse"}
-COUNTS = {"boundaries": "snowflake duckdb tsql redshift", "whole": "trino flink bigquery spark"}
+ROUNDED = {"away": "snowflake oracle trino bigquery", "even": "duckdb risingwave", "cut off": "spark databricks flink"}
+COUNTS = {"boundaries": "snowflake duckdb bigquery", "whole": "trino flink spark databricks"}
 _FRACTION = re.compile(r"(.*?\d:\d\d:\d\d)\.(\d{1,9})(.*)", re.DOTALL)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -36,13 +37,14 @@ class SqlTimes(SqlFunctions):
 
     def _alike(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         """Return values that can be compared: beside an interval the time between two is one, also where it is a number of days."""
-        sides = [self._in_ticks(each) if isinstance(other, Ticks) else each for each, other in ((left, right), (right, left))]
+        sides = [self._in_ticks(node, each) if self._is_length(other) else each for each, other in ((left, right), (right, left))]
         return super()._alike(node, *sides)
 
-    def _in_ticks(self, expr: Expr) -> Expr:
+    def _in_ticks(self, node: Any, expr: Expr) -> Expr:
+        """Return the time between two in ticks, where it is a number of days."""
         match expr:
-            case Binary("/", Binary("-", later, earlier) as between, Const()) if self._is_time(later) and self._is_time(earlier):
-                return between
+            case Binary("/", Binary("-", later, earlier) as between, day) if self._is_time(later) and self._is_time(earlier):
+                return between if self._dialect == "oracle" and day == Const(float(self._unit(node, "DAY"))) else expr
         return expr
 
     # -- literals --------------------------------------------------------------------------------------------------------------
@@ -79,7 +81,7 @@ class SqlTimes(SqlFunctions):
         length = (since.days * 86_400 + since.seconds) * 10**9 + int(digits)
         if length % self._tick_length(node):
             raise self._refused(node, f"expected a whole number of ticks ({self._tick}) but got {said!r}")
-        return Ticks(length // self._tick_length(node))
+        return Moment(length // self._tick_length(node))
 
     def _tick_length(self, node: Any) -> int:
         """Return the nanoseconds of a tick."""
@@ -105,22 +107,73 @@ class SqlTimes(SqlFunctions):
     def _moved(self, node: Any, op: str) -> Expr:
         """Return a sum or a difference: of ticks; in Oracle a time and a number is one of days, and so is the time between two."""
         left, right = self._numbers(node)
-        if self._dialect != "oracle" or not self._is_time(left) or isinstance(right, Ticks):
+        times = [self._is_time(each) for each in (left, right)]
+        if self._dialect != "oracle" or not any(times):
             return Binary(op, left, right)
-        day = self._unit(node, "DAY")
-        if self._is_time(right):
-            return Binary("/", Binary(op, left, right), Const(float(day)))
-        days = Binary("*", right, Const(day))
-        return Binary(op, left, days if self._kind(right) is int else Call("int", (Call("sql_round", (days,)),)))
+        if all(times):
+            return Binary("/", Binary(op, left, right), Const(float(self._unit(node, "DAY"))))
+        sides = [each if found else self._from_days(node, each) for each, found in zip((left, right), times)]
+        return Binary(op, *sides)
+
+    def _from_days(self, node: Any, expr: Expr) -> Expr:
+        """Return a time from one instant to another in ticks, where numbers count days."""
+        between = self._in_ticks(node, expr)
+        if between is not expr or self._is_length(expr):
+            return between
+        days = Binary("*", expr, Const(self._unit(node, "DAY")))
+        return days if self._kind(expr) is int else Call("int", (Call("sql_round", (days,)),))
 
     def _is_time(self, expr: Expr) -> bool:
         """Return whether a value is an instant: the column of ORDER BY, and what lies a time from it."""
         match expr:
-            case FieldRead(_, name) | Ref(_, _, name):
+            case FieldRead(_, name) | Ref(_, _, name) | Aggregate(_, "min" | "max" | "any" | "max_by" | "min_by", name):
                 return name in self.times
-            case Binary("+" | "-", left, right):
+            case Moment():
+                return True
+            case Final(x):
+                return self._is_time(x)
+            case If(_, one, other) | Call("min" | "max", (one, other)):
+                return self._is_time(one) or self._is_time(other)
+            case Binary("+", left, right):
+                return self._is_time(left) is not self._is_time(right)
+            case Binary("-", left, right):
                 return self._is_time(left) and not self._is_time(right)
         return False
+
+    def _is_length(self, expr: Expr) -> bool:
+        """Return whether a value is an interval, or calculated of some, or the time between two instants."""
+        match expr:
+            case Ticks():
+                return True
+            case Unary(_, x) | Final(x):
+                return self._is_length(x)
+            case If(_, one, other) | Binary("+" | "*", one, other):
+                return not self._is_time(expr) and (self._is_length(one) or self._is_length(other))
+            case Binary("-", left, right):
+                both = self._is_time(left), self._is_time(right)
+                return all(both) or (not any(both) and (self._is_length(left) or self._is_length(right)))
+            case Binary("/", x, _):
+                return self._dialect != "oracle" and self._is_length(x)
+        return False
+
+    def _instant_of(self, node: Any, of: Any) -> Expr:
+        """Return a time."""
+        found = self._number(of)
+        self._check_instant(node, of, found)
+        return found
+
+    def _check_instant(self, node: Any, of: Any, found: Expr) -> None:
+        """Refuse what may be the time between two, of which parts are not those of an instant."""
+        plain = found if self._in_ticks(node, found) is found else None
+        match plain:
+            case Binary("-", _, right) if not self._is_time(found) and not isinstance(right, Const):
+                plain = None
+        if plain is None or self._is_length(found):
+            raise self._refused(
+                node,
+                f"expected a time but got {self._said(of)}, the time between two; compare it with an INTERVAL, or count units by "
+                f"DATEDIFF",
+            )
 
     # -- parts and differences -------------------------------------------------------------------------------------------------
 
@@ -128,7 +181,9 @@ class SqlTimes(SqlFunctions):
         return Binary("//", time, Const(self._unit(node, "DAY")))
 
     def _extract(self, node: Any) -> Expr:
-        return self._part(node, str(node.this.name), self._number(node.expression))
+        part = str(node.this.name)
+        epoch = part.upper() == "EPOCH"  # of the time between two: how long it is
+        return self._part(node, part, self._number(node.expression) if epoch else self._instant_of(node, node.expression))
 
     def _part(self, node: Any, part: str, time: Expr) -> Expr:
         """Return a part of a time: ``EXTRACT(YEAR FROM t)``, ``YEAR(t)``."""
@@ -147,29 +202,28 @@ class SqlTimes(SqlFunctions):
             known = "YEAR, QUARTER, MONTH, DAY, DOY, HOUR, MINUTE, SECOND, EPOCH"
             raise self._refused(node, f"expected a part of a time, {known}, but got {part} in {self._said(node)}")
         if part == "SECOND" and self._unit(node, "SECOND") > 1:
-            ways = {
-                "whole": "duckdb trino snowflake spark bigquery flink mysql tsql clickhouse",
-                "float": "postgres oracle redshift",
-            }
+            spark = "float" if type(node).__name__ == "Extract" else "whole"  # EXTRACT has a fraction there, SECOND has none
+            ways = {"whole": "duckdb trino snowflake bigquery flink", "float": "risingwave oracle"}
+            ways[spark] += " spark databricks"
             if self._way(node, ways, "in some dialects it has a fraction") == "float":
                 return Binary("/", Binary("%", time, Const(self._unit(node, "MINUTE"))), Const(float(self._unit(node, "SECOND"))))
         return Binary("//", Binary("%", time, Const(self._unit(node, around))), Const(self._unit(node, part)))
 
     def _year(self, node: Any) -> Expr:
         """``YEAR(t)``, ``MONTH(t)``, ``DAY(t)``, ``HOUR(t)``, ``MINUTE(t)``, ``SECOND(t)``, ``QUARTER(t)``, ``DAYOFYEAR(t)``."""
-        return self._part(node, type(node).__name__, self._number(node.this))
+        return self._part(node, type(node).__name__, self._instant_of(node, node.this))
 
     _month = _day = _dayofmonth = _quarter = _dayofyear = _hour = _minute = _second = _year
 
     def _timestamptrunc(self, node: Any) -> Expr:
         """``DATE_TRUNC('hour', t)``: the last instant at or before t at which that unit begins; a week on Monday."""
-        unit, time = str(node.args["unit"].name).upper(), self._number(node.this)
+        unit, time = str(node.args["unit"].name).upper(), self._instant_of(node, node.this)
         if unit in ("YEAR", "MONTH"):
             days = self._days(node, time)
             first = _new_year(Call("year", (days,))) if unit == "YEAR" else _month_start(days)
             return Binary("*", first, Const(self._unit(node, "DAY")))
         if unit == "WEEK":
-            past = Binary("%", Binary("+", time, Const(3 * self._unit(node, "DAY"))), Const(self._unit(node, "WEEK")))
+            past = Binary("%", self._since_monday(node, time), Const(self._unit(node, "WEEK")))
         else:
             past = Binary("%", time, Const(self._unit(node, unit)))
         return Binary("-", time, past)
@@ -189,19 +243,33 @@ class SqlTimes(SqlFunctions):
 
     def _datediff(self, node: Any) -> Expr:
         """``DATEDIFF('day', a, b)``: how many such units from a to b; the dialect says what counts."""
-        unit = "DAY" if node.args.get("unit") is None else str(node.args["unit"].name).upper()
-        end, start = self._numbers(node)
+        said = node.args.get("unit")
+        unit = "DAY" if said is None else str(said.name).upper()
+        dates = self._dialect in SPARK and (said is None or not self._text.says(node, unit))  # DATEDIFF(b, a)
+        end, start = (
+            self._number(each.this if said is not None and type(each).__name__ == "TsOrDsToDate" else each)  # which sqlglot adds
+            for each in (node.this, node.expression)
+        )
         if unit not in ("YEAR", "MONTH") and self._unit(node, unit) == 1:
             return Binary("-", end, start)  # whatever counts
-        way = self._way(node, COUNTS, "some dialects count the beginnings of units between two times, others whole units")
+        what = "some dialects count the beginnings of units between two times, others whole units"
+        way = "boundaries" if dates else self._way(node, COUNTS, what)
         if unit in ("YEAR", "MONTH") and way == "boundaries":
             counted = [self._months(node, time, unit) for time in (end, start)]
             return Binary("-", *counted)
         length = Const(self._unit(node, unit))
+        if unit == "WEEK" and self._dialect == "duckdb":  # whole weeks between two days, by its pull request 13637
+            end, start, length, way = self._days(node, end), self._days(node, start), Const(7), "whole"
         if way == "boundaries":
+            if unit == "WEEK":
+                end, start = (self._since_monday(node, each) for each in (end, start))
             return Binary("-", Binary("//", end, length), Binary("//", start, length))
         past = Binary("-", end, start)
         return If(Compare("<", past, ZERO), Unary("-", Binary("//", Unary("-", past), length)), Binary("//", past, length))
+
+    def _since_monday(self, node: Any, time: Expr) -> Expr:
+        """Return a time since a Monday: 1970-01-01 is a Thursday."""
+        return Binary("+", time, Const(3 * self._unit(node, "DAY")))
 
     def _months(self, node: Any, time: Expr, unit: str) -> Expr:
         days = self._days(node, time)
@@ -218,6 +286,8 @@ class SqlTimes(SqlFunctions):
 
     def _cast(self, node: Any) -> Expr:
         to = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
+        if to in TIMES:
+            self._check_digits(node)
         if (to in TIMES or to == "DATE") and type(node.this).__name__ == "Literal" and node.this.is_string:
             return self._instant(node, str(node.this.this))
         x = self.value(node.this)
@@ -236,15 +306,17 @@ class SqlTimes(SqlFunctions):
         if to in TEXTS and kind in (str, int):
             return x if kind is str else Call("str", (x,))
         if to in TEXTS and kind is bool:
-            return If(x, Const("true"), Const("false"))
+            return If(IsNone(x), Const(None), If(x, Const("true"), Const("false")))
         if to in TEXTS and kind is float:
             raise self._refused(
                 node, f"expected an int or a text but got a float in {self._said(node)}, which dialects write each its way"
             )
+        if (to in TIMES or to == "DATE") and is_number(kind):
+            self._check_instant(node, node.this, x)
         if to in TIMES and is_number(kind):
             return x
         if to == "DATE" and is_number(kind):
-            return Binary("-", x, Binary("%", x, Const(self._unit(node, "DAY"))))
+            return self._begun(node, x, "SECOND" if self._dialect == "oracle" else "DAY")  # Oracle's dates have a time
         raise self._refused(node, f"expected CAST to {CASTS} but got {self._said(node)}")
 
     def _trycast(self, node: Any) -> Expr:
@@ -255,10 +327,25 @@ class SqlTimes(SqlFunctions):
 
     def _date(self, node: Any) -> Expr:
         """``DATE(t)``: the day, as the instant at which it begins."""
-        x = self._number(node.this)
-        return Binary("-", x, Binary("%", x, Const(self._unit(node, "DAY"))))
+        return self._begun(node, self._instant_of(node, node.this), "DAY")
 
     _tsordstodate = _date
+
+    def _begun(self, node: Any, time: Expr, unit: str) -> Expr:
+        """Return when the unit began in which a time lies."""
+        length = self._unit(node, unit)
+        return time if length == 1 else Binary("-", time, Binary("%", time, Const(length)))
+
+    def _check_digits(self, node: Any) -> None:
+        """Refuse a CAST to a time of fewer digits than a tick has."""
+        said = [str(each.this) for each in node.to.expressions]
+        digits = int(said[0]) if said and said[0].isdecimal() else 3 if self._dialect == "trino" else 9
+        if len(said) > 1 or 10 ** max(9 - digits, 0) > self._tick_length(node):
+            raise self._refused(
+                node,
+                f"expected as many digits of a second as a tick has ({self._tick}) but got {digits} in {self._said(node)}, and "
+                f"dialects round or cut off; DATE_TRUNC says which",
+            )
 
     def _to_int(self, node: Any, x: Expr) -> Expr:
         way = self._way(node, ROUNDED, "some dialects round, others cut off; FLOOR, CEIL, ROUND say which")

@@ -13,11 +13,7 @@ from afa.language.sql_text import SqlText
 
 Ways = Mapping[str, str]
 """What a construct may mean, and the dialects in which it means that, with blanks between them."""
-ALSO = {
-    "postgresql": "postgres", "presto": "trino", "athena": "trino", "databricks": "spark", "sparksql": "spark", "hive": "spark",
-    "sqlserver": "tsql", "mssql": "tsql", "mariadb": "mysql", "risingwave": "postgres",
-}  # fmt: skip
-"""Dialects that do as others do, in all that is told apart here."""
+SPARK = ("spark", "databricks")
 
 
 class SqlValues:
@@ -25,7 +21,7 @@ class SqlValues:
 
     def __init__(self, kinds: Mapping[str, type | None], text: SqlText, tick: str | None, dialect: str | None) -> None:
         self._kinds, self._text, self._tick = kinds, text, tick
-        self._dialect = None if dialect is None else ALSO.get(dialect.lower(), dialect.lower())
+        self._dialect = dialect
 
     def value(self, node: Any) -> Expr:
         """Return the expression of a node. Abstract."""

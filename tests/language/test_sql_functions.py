@@ -46,7 +46,9 @@ BY_DUCKDB = """
     date_trunc('year', ts); date_trunc('week', ts); datediff('day', timestamp '2024-01-15 12:00:00', ts)
     datediff('month', timestamp '2020-02-29', ts); datediff('second', ts, timestamp '2020-02-29'); datediff('year', ts, ts)
     ts > timestamp '2010-01-01 00:00:00'; ts - interval '1' hour; ts + interval '3' day; cast(ts as date) = date '2004-01-01'
-    ts < date '2014-06-01'; cast('1999-12-31' as date)
+    ts < date '2014-06-01'; cast('1999-12-31' as date); cast(j > 1 as varchar); cast(ts > null as varchar)
+    datediff('week', timestamp '2024-01-03 12:00:00', ts); datediff('week', ts, date '2024-01-01'); datediff('week', ts, ts)
+    (ts - timestamp '2009-01-01 00:00:00') / 2 < interval '500' day; extract(epoch from ts - timestamp '2009-01-01 00:00:00')
 """
 EXPRESSIONS = [each.strip() for line in BY_DUCKDB.strip().splitlines() for each in line.split(";")]
 FLOATS = [0.5, -0.5, 1.5, 2.5, -2.5, 3.14159, 0.0, -7.25, 123.456]
@@ -152,7 +154,15 @@ SPECIAL = Row(86_400, 7, 2, -1.5, "a\\b", None, None, None)
         ("asin(p)", "trino", math.nan),
         ("log(p)", "spark", math.log(7)),
         ("log(p)", "duckdb", math.log10(7)),
-        ("log(2, 8)", None, 3.0),
+        *(("log(2, 8)", each, 3.0) for each in ("trino", "oracle", "snowflake", "flink", "duckdb", "spark", "databricks")),
+        ("log(8, 2)", "bigquery", 3.0),
+        ("log(8, 10)", "bigquery", math.log10(8)),
+        ("log(f * -2, 2)", "bigquery", math.log2(3.0)),
+        ("cast(j > 1 as varchar)", "trino", None),
+        ("cast(p > 1 as varchar)", "trino", "true"),
+        ("greatest_ignore_nulls(p, j)", "snowflake", 7),
+        ("least_ignore_nulls(j, p, q)", None, 2),
+        ("least(j, p)", "snowflake", None),
         ("substr(s, 0, 2)", "trino", ""),
         ("substr(s, 0, 2)", "oracle", "a\\"),
         ("substr(s, 0, 2)", "duckdb", "a"),
@@ -165,6 +175,17 @@ SPECIAL = Row(86_400, 7, 2, -1.5, "a\\b", None, None, None)
         ("datediff('hour', ts + 30 * 60, ts + 75 * 60)", "duckdb", 1),
         ("datediff(hour, ts + 30 * 60, ts + 75 * 60)", "databricks", 0),
         ("datediff(hour, ts + 150 * 60, ts)", "databricks", -2),
+        ("datediff(hour, ts + 30 * 60, ts + 75 * 60)", "spark", 0),
+        ("datediff(hour, ts + 150 * 60, ts)", "spark", -2),
+        ("datediff(day, ts + 3600, ts + 86400)", "spark", 0),
+        ("datediff(day, ts + 3600, ts + 86400)", "databricks", 0),
+        ("datediff(ts + 86400, ts + 3600)", "spark", 1),
+        ("datediff(ts + 86400, ts + 3600)", "databricks", 1),
+        ("date_diff(ts, ts - 3600, day)", "bigquery", 1),
+        ("datediff('week', ts + 2 * 86400, ts + 3 * 86400)", "snowflake", 1),  # from Sunday to Monday
+        ("datediff('week', ts + 86400, ts + 2 * 86400)", "snowflake", 0),  # from Saturday to Sunday
+        ("datediff('week', ts - 86400, ts)", "duckdb", 0),  # from Thursday to Friday
+        ("date_diff('week', ts + 2 * 86400, ts + 3 * 86400)", "trino", 0),
         ("datediff('second', ts, ts + 5)", None, 5),
         ("dateadd(hour, -1, ts)", None, 86_400 - 3_600),
         ("date_diff('hour', ts, ts + 7199)", "trino", 1),
@@ -174,6 +195,10 @@ SPECIAL = Row(86_400, 7, 2, -1.5, "a\\b", None, None, None)
         ("to_date('1970-01-02', 'YYYY-MM-DD') = ts", "oracle", True),
         ("s not like 'x%'", "duckdb", True),
         ("s not ilike 'A%' escape '!'", "trino", False),
+        ("s = 'a\\b' -- \\ is // here\n", "trino", True),
+        ("s = 'a\\\\b'", "bigquery", True),
+        ("p + 1 /* \\ // */ -- \\ //\n", None, 8),
+        ("p + 1 // half\n", "snowflake", 8),
         ("trim(both 'a' from s)", "trino", "\\b"),
         ("nvl(j, 5)", "oracle", 5),
         ("year(ts) + hour(ts)", "spark", 1970),
@@ -193,6 +218,29 @@ SPECIAL = Row(86_400, 7, 2, -1.5, "a\\b", None, None, None)
         ("ts + 1", "oracle", 172_800),
         ("ts - 0.5", "oracle", 43_200),
         ("ts + interval '1' hour", "oracle", 90_000),
+        ("ts - (-interval '1' hour)", "oracle", 90_000),
+        ("ts + interval '1' hour * 2", "oracle", 93_600),
+        ("1 + ts", "oracle", 172_800),
+        ("ts - date '1970-01-01'", "oracle", 1.0),
+        ("ts - (date '1970-01-01' + 3)", "oracle", -2.0),
+        ("(date '1970-01-01' + 3) - ts", "oracle", 2.0),
+        ("date '1970-01-05' - date '1970-01-02'", "oracle", 3.0),
+        ("date '1970-01-05' - 2", "oracle", 172_800),
+        ("coalesce(ts, date '1970-01-05') - 1", "oracle", 0),
+        ("greatest(ts, date '1970-01-05') - ts", "oracle", 3.0),
+        ("case when p > 1 then ts end + 1", "oracle", 172_800),
+        ("max(ts) - min(ts - 1)", "oracle", 1.0),
+        ("max(ts) - 1", "oracle", 0),
+        ("any_value(ts) + 1", "oracle", 172_800),
+        ("max_by(ts, p) + 1", "oracle", 172_800),
+        ("last(ts + 1) - first(ts)", "oracle", 1.0),
+        ("ts + (ts - date '1970-01-01')", "oracle", 172_800),
+        ("ts + 2 * (ts - date '1970-01-01')", "oracle", 259_200),
+        ("(ts - date '1970-01-01') / 2 = 0.5", "oracle", True),
+        ("(ts - date '1970-01-01') = interval '1' day", "oracle", True),
+        ("(ts - date '1970-01-01') / 2 = interval '12' hour", "duckdb", True),
+        ("cast(ts + interval '90' minute as date) - ts = interval '90' minute", "oracle", True),
+        ("cast(ts as timestamp(0)) = ts", "trino", True),
         ("ts + 1", None, 86_401),
         ("sum(sqrt(abs(f) * 4 + 3))", None, 3.0),
         ("count_if(s like 'a_b')", None, 1),
@@ -214,11 +262,18 @@ REFUSED = {
     "cast(f as int)": "beside 'cast(f as int)': some dialects round, others cut off; FLOOR, CEIL, ROUND say which",
     "greatest(p, j)": "expected dialect= beside 'greatest(p, j)': some dialects leave NULL out, in others all is NULL; say one of",
     "concat(s, os)": "some dialects leave NULL out",
-    "log(p)": "its base is 10 in some dialects, e in others; LN(x) and LOG(10, x) say it",
+    "log(p)": "its base is 10 in some dialects, e in others; LN(x) says it; say one of bigquery, spark, databricks, flink, duckdb",
+    "log(2, 8)": "in BigQuery the base comes last, elsewhere first; say it, or LN(x) / LN(base)",
     "substr(s, 0)": "what stands at 0 differs",
     "substr(s, -1)": "expected a start from 1 and a length from 0 in SUBSTR but got 'substr(s, -1)'",
     "substr(s, p)": "expected a constant whole number but got 'p'",
-    "s like 'a\\\\b'": "in some dialects \\ is an ESCAPE; say ESCAPE '!'",
+    "s like 'a\\\\b'": "expected dialect= beside a text with \\ but got none: some dialects read \\ as an escape, others as it is",
+    "s = 'C:\\temp'": "or write LIKE .. ESCAPE",
+    "s = 'it\\'s'": "beside a text with \\",
+    "s = 'a\\' or s = 'b'": "beside a text with \\",
+    "regexp_like(s, '^\\d+$')": "beside a text with \\",
+    "p // -2": "expected dialect= beside // but got none: a comment in Snowflake, a division elsewhere",
+    "p + 1 // half\n": "say it, or -- or FLOOR(x / y)",
     "s like 'a!b' escape '!'": "expected a pattern that can be read but got",
     "s like 'ab' escape 'xy'": "expected one character in ESCAPE",
     "regexp_like(s, 'a')": "in some dialects the whole text must match",
@@ -237,6 +292,20 @@ REFUSED = {
     "atan2(s, p)": "expected numbers but got",
     "greatest(p, s)": "expected values of one type",
     "iff(p, 1, 2)": "expected a condition but got 'p', an int",
+    "extract(day from ts - date '1970-01-01')": "but got \"ts - date '1970-01-01'\", the time between two",
+    "extract(day from p - q)": "the time between two; compare it with an INTERVAL, or count units by DATEDIFF",
+    "extract(hour from interval '3' day)": "expected a time but got \"interval '3'\"",
+    "day((ts - last(ts)) / 2.0)": "expected a time but got",
+    "date_trunc('day', max(ts) - min(ts))": "expected a time but got",
+    "date(interval '1' day + interval '1' hour)": "expected a time but got",
+    "cast(ts - first(ts) as date)": "expected a time but got",
+    "round(ts)": "expected a number but got 'round(ts)', of a time; DATE_TRUNC says the unit",
+    "floor(max(ts))": "of a time; DATE_TRUNC says the unit",
+    "interval 2*3 hour": "expected a number in INTERVAL but got '2*3'",
+    "interval (2) hour": "expected a number in INTERVAL but got",
+    "interval floor(1.5) hour": "expected a number in INTERVAL but got 'floor(1.5)'",
+    "sum(s) filter (where p > 1)": "expected numbers in SUM but got",
+    "min(p > 1) filter (where p > 1)": "expected numbers in MIN but got",
     "interval '1:2:3' minute to second": "expected INTERVAL 'd h:m:s' DAY TO SECOND",
     "round(f, p)": "expected a number of digits in ROUND",
     "f div 2": "expected a division of ints",
@@ -259,8 +328,19 @@ def test_fractions_of_a_second_in_small_ticks() -> None:
     assert value("timestamp '1970-01-01 00:00:00.123456'", tick="us") == 123_456
     assert value("extract(second from ts)", "duckdb", SPECIAL._replace(ts=1_500), tick="ms") == 1
     assert value("extract(second from ts)", "risingwave", SPECIAL._replace(ts=1_500), tick="ms") == 1.5
+    assert value("extract(second from ts)", "spark", SPECIAL._replace(ts=1_500), tick="ms") == 1.5
+    assert value("second(ts)", "spark", SPECIAL._replace(ts=1_500), tick="ms") == 1
     with pytest.raises(QueryError, match="in some dialects it has a fraction"):
         query("extract(second from ts)", tick="ms")
+    assert value("cast(ts as timestamp(3))", "trino", SPECIAL, tick="ms") == SPECIAL.ts
+    for expression, dialect in (
+        ("cast(ts as timestamp(2))", "trino"), ("cast('2024-01-01 10:00:00.123' as timestamp(0))", "duckdb"),
+        ("ts > cast(ts as timestamp(0))", "oracle"),
+    ):  # fmt: skip
+        with pytest.raises(QueryError, match=r"expected as many digits of a second as a tick has \(ms\) but got [02] in"):
+            query(expression, dialect, tick="ms")
+    with pytest.raises(QueryError, match="but got 3 in"):
+        query("cast(ts as timestamp)", "trino", tick="us")
 
 
 @pytest.mark.parametrize("engine", ["compiled", "interpreted"])

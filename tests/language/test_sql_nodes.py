@@ -76,7 +76,7 @@ CORPUS = [
     """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at
         MEASURES SQRT(a.f) + EXP(a.f) + LN(a.f) + SIN(a.f) + COS(a.f) + TAN(a.f) AS x,
         ASIN(a.f) + ACOS(a.f) + ATAN(a.f) + PI() AS q,
-        POWER(a.f, 2) + ATAN2(a.f, 3) + LOG(3, a.f) + DEGREES(a.f) + RADIANS(a.f) + SIGN(a.f) AS y, p DIV 2 AS z,
+        POWER(a.f, 2) + ATAN2(a.f, 3) + DEGREES(a.f) + RADIANS(a.f) + SIGN(a.f) AS y, p DIV 2 AS z,
         ROUND(a.f, 2) + FLOOR(a.f) + CEIL(a.f) + TRUNC(a.f) + GREATEST(a.f, 1) + LEAST(a.f, 2, 3) + NULLIF(a.f, 1) AS t,
         IFF(a.p > 1, a.p, 2) + NVL2(a.note, 1, 2) + LENGTH(a.s) AS u, LOWER(a.s) || UPPER(a.s) AS v, CONCAT(a.s, 'x') AS w,
         SUBSTR(a.s, 2, 3) AS d, LTRIM(a.s, 'x') AS e,
@@ -100,9 +100,10 @@ OF_OTHERS = {
     *(("value", kind, name) for kind, name in [*FLAGS, ("Date", "this"), ("Like", "negate"), ("ILike", "negate")]),
     *(("value", kind, name) for kind in ("TryCast", "DateTrunc", "StrToTime") for name in ("this", "to", "unit", "format")),
     *(("value", "StrToDate", name) for name in ("this", "format")), ("value", "DateStrToDate", "this"),
+    ("value", "Log", "this"), ("value", "Log", "expression"),
     ("type", "DataType", "expressions"), ("size", "DataTypeParam", "this"), ("size", "Literal", "this"),
 }  # fmt: skip
-"""What sqlglot makes of other dialects only."""
+"""What sqlglot makes of other dialects only, or what takes one."""
 LEFT = {  # what may go without the query becoming another one
     ("Count", "big_int"): "how wide a number is in sqlglot",
     ("Identifier", "quoted"): "names are compared without case",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import time
 from typing import Any, NamedTuple
 
 import pytest
 
 import afa
-from afa.errors import QueryError
+from afa.errors import AfaError, QueryError
 from afa.language.pattern import Repeat
 from afa.language.sql_layers import layers_of
 from afa.language.sql_statement import RowPatternMatch, statement_of
@@ -243,3 +244,81 @@ def test_hostile_text_is_refused_in_time(name: str, dialect: str | None) -> None
     with contextlib.nullcontext() if name in FINE else pytest.raises(QueryError, match=r"line 1, column \d+: expected "):
         tree_of(define=f"b AS {DEEP[name]}", dialect=dialect)
     assert time.process_time() - begun < 5
+
+
+class Grown(NamedTuple):
+    p: int
+    n: int | None
+    flag: bool
+    note: str | None
+    at: afa.Instant | None = None
+
+
+def nested(form: str, n: int, inner: str = "p") -> str:
+    for _ in range(n):
+        inner = form.format(inner)
+    return inner
+
+
+def doubled(n: int) -> str:
+    return "FIRST(p) AS m0, " + ", ".join(f"m{i} + m{i} AS m{i + 1}" for i in range(n))
+
+
+def over(measures: str = "LAST(p) AS low", define: str = "b AS p > 1", of: str = "t", pattern: str = "a b+") -> str:
+    return f"(SELECT * FROM {of} MATCH_RECOGNIZE (ORDER BY at MEASURES {measures} PATTERN ({pattern}) DEFINE {define}))"
+
+
+GROWING = {
+    **{
+        f"{form} {n} times": over(define=f"b AS {nested(form, n)} > 1")
+        for form in (
+            "NULLIF({}, 1)", "COALESCE({}, 1)", "SQRT({})", "MOD({}, p)", "CASE {} WHEN 1 THEN 2 ELSE 3 END",
+            "DATE_TRUNC('year', {})",
+            "LEAST({}, n)", "IF({} > 1, 1, 2)", "CAST({} > 1 AS INT)", "DATEDIFF('month', at, {})", "EXTRACT(DOY FROM {})",
+        )
+        for n in (11, 25)
+    },
+    "truths": over(define=f"b AS {nested('({}) IS NOT DISTINCT FROM flag', 25, 'flag')}"),
+    "between": over(define=f"b AS {nested('({}) BETWEEN flag AND flag', 25, 'flag')}"),
+    "greatest": over(define=f"b AS GREATEST({', '.join(['n'] * 900)}) > 1"),
+    "concat": over(define=f"b AS CONCAT({', '.join(['note'] * 900)}) = 'x'"),
+    "measures": over(doubled(60)),
+    "many measures": over(doubled(11) + "".join(f", m11 AS a{i}" for i in range(400))),
+    "selected": f"SELECT {', '.join(f'm11 AS b{i}' for i in range(400))} FROM {over(doubled(11))}",
+    "computed": f"SELECT {', '.join(f'm11 + {i} AS b{i}' for i in range(400))} FROM {over(doubled(11))}",
+    "layers": nested("(SELECT low + low AS low FROM {})", 80, over()),
+    "stars": nested("(SELECT *, low AS x FROM (SELECT low + 1 AS low FROM {}))", 40, over()),
+    "wheres": nested("(SELECT low FROM {} WHERE low > low + low)", 60, over()),
+    "views": over(of=nested("(SELECT at, p + p AS p FROM {})", 80, "t")),
+    "columns": over(
+        of=f"(SELECT {', '.join(f'p AS p{i}' for i in range(400))}, at FROM {nested('(SELECT at, p + p AS p FROM {})', 12, 't')})",
+        measures="LAST(p1) AS low",
+        define="b AS p2 > 1",
+    ),
+    "ctes": "WITH v0 AS (SELECT at, p FROM t), "
+    + ", ".join(f"v{i + 1} AS (SELECT at, p * p AS p FROM v{i})" for i in range(150))
+    + f" SELECT * FROM {over(of='v150')}",
+    "permute": over(pattern=nested("PERMUTE({}, b, c, d)", 60, "a")),
+    "permuted": over(pattern="PERMUTE(" * 4 + "a, b, c, d" + "), b, c, d" * 3 + ")"),
+    "cases": over(define=f"b AS CASE n {' '.join(f'WHEN n + {i} THEN n' for i in range(300))} END > 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_text_that_grows_when_it_is_written_out_is_bounded(name: str) -> None:
+    text = f"SELECT * FROM {GROWING[name]}" if GROWING[name].startswith("(") else GROWING[name]
+    assert len(text) <= 10_000
+    calls = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        afa.sql(text, event=Grown, dialect="spark" if "SQRT" in name else "duckdb", tick="s")
+    except AfaError:
+        pass
+    finally:
+        sys.setprofile(None)
+    assert calls < 8_000_000  # a second or two

@@ -38,6 +38,9 @@ VIEWS = {
     ),
     "SELECT * FROM (SELECT k, at, CASE WHEN x > 5 THEN z ELSE x END AS w FROM t) AS m {}": lambda r: r.z if r.x > 5 else r.x,
     "SELECT low, top, s, n FROM (SELECT low, top, s, n FROM (SELECT k, at, z AS w FROM t) {}) AS q": lambda r: r.z,
+    "SELECT * FROM (SELECT k, z + 1, at FROM t) AS v(k, w, at) {}": lambda r: None if r.z is None else r.z + 1,
+    "WITH v(at, k, w) AS (SELECT at, k, x FROM t) SELECT * FROM v AS m {}": lambda r: r.x,
+    "WITH v(at, x, z) AS (SELECT at, k, z FROM t) SELECT * FROM v AS m(at, k, w) {}": lambda r: r.z,
 }
 """Statements, and w of a row; False: the row is none of the view."""
 
@@ -115,6 +118,23 @@ PLAIN = MATCH.format(rows="").replace("w", "x")
             "SELECT * FROM (SELECT * FROM t {}) MATCH_RECOGNIZE (ORDER BY low PATTERN (a))",
             "expected one MATCH_RECOGNIZE but got another",
         ),
+        ("SELECT * FROM (SELECT * FROM t) AS v(k, at, x, z) {}", "but got names of columns, (k, at, x, z), which are not listed"),
+        ("SELECT * FROM (SELECT k, at, x FROM t) AS v(k, at) {}", "but got names of columns, (k, at), which are not listed"),
+        ("WITH v(k, at) AS (SELECT * FROM t) SELECT * FROM v {}", "but got names of columns, (k, at), which are not listed"),
+        ("WITH v AS (SELECT * FROM t) SELECT * FROM v TABLESAMPLE (9) {}", "but got TABLESAMPLE; that takes a relational engine"),
+        ("SELECT * FROM (SELECT * FROM t) TABLESAMPLE (9) {}", "but got TABLESAMPLE; that takes a relational engine"),
+        ("WITH v AS (SELECT * FROM t) SELECT * FROM v WITH ORDINALITY {}", "but got ORDINALITY; that takes a relational engine"),
+        ("SELECT * FROM (SELECT k, at, tt.x FROM t) {}", "expected a column of t but got 'tt.x'"),
+        ("SELECT * FROM (SELECT k, at, x FROM t WHERE zz.x > 1) {}", "expected a column of t but got 'zz.x'"),
+        ("SELECT * FROM (SELECT tick.x, at, k FROM t AS ticks) {}", "of t or ticks but got 'tick.x'; did you mean 'ticks'?"),
+        ("SELECT y.s FROM (SELECT s FROM t {}) q", "expected a column of q but got 'y.s'"),
+        ("SELECT y.s FROM (SELECT s FROM t {})", "expected a column without the name of a table but got 'y.s'"),
+        ("SELECT y.* FROM (SELECT s FROM t {}) q", "expected a column of q but got 'y.*'"),
+        ("SELECT s FROM (SELECT s FROM t {}) q WHERE y.s > 1", "expected a column of q but got 'y.s'"),
+        ("SELECT * EXCLUDE (s) FROM (SELECT s, top FROM t {})", "expected * alone but got EXCLUDE beside it"),
+        ("SELECT q.* REPLACE (1 AS s) FROM (SELECT s, top FROM t {}) q", "but got REPLACE beside it"),
+        ("SELECT * RENAME (s AS x) FROM (SELECT s, top FROM t {})", "expected * alone but got RENAME beside it"),
+        ("SELECT s FROM (SELECT s, top AS s FROM t {})", "expected a name once in SELECT but got 's' a second time"),
         ("SELECT low FROM (SELECT s FROM t {}) q", "expected a column of the SELECT in FROM but got 'low'; they are: s"),
     ],
 )
@@ -122,3 +142,10 @@ def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(QueryError) as error:
         afa.sql(text.format(PLAIN), event=Tick)
     assert message in str(error.value)
+
+
+def test_a_select_over_the_answer_calls_its_columns_as_it_says() -> None:
+    text = f"SELECT b, u.s FROM (SELECT s, top FROM t {PLAIN}) AS u(b, s)"
+    rows = {"k": ["a"] * 2, "x": [1, 2], "z": [2, 2], "at": [1, 2]}
+    found = afa.find(afa.sql(text, event=Tick), rows)
+    assert (found["b"].tolist(), found["s"].tolist()) == ([5], [2])

@@ -275,6 +275,7 @@ def _makes_text(node: nodes.Expr) -> bool:
 VALUES: dict[type, Callable[[TermTypes, Any], Term]] = {
     nodes.Const: TermTypes.const,
     nodes.Ticks: TermTypes.const,
+    nodes.Moment: TermTypes.const,
     nodes.FieldRead: TermTypes.field,
     nodes.Unary: TermTypes.unary,
     nodes.Not: TermTypes.truth,
