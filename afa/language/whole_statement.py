@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
 
 from afa.errors import AfaError, QueryError
@@ -160,21 +160,14 @@ class _StatementWork:
 
         ``by``: what the engine is to compute of each row, by names of columns.
         """
-        found, node, before, cte = self._relation(name), place_of(name, self._statement), None, None
+        found = self._relation(name)
         if by:
             made = "".join(f", {self._said(each)} AS {self._quoted(column)}" for column, each in by.items())
             found = f"(SELECT *{made} FROM {found}) AS afa_rows"
-        while node is not None:
-            views = node.args.get("with_") if isinstance(node, exp.Query) else None
-            if views is not None:
-                known = views.expressions
-                if before is views:
-                    known = known[: next(i for i, each in enumerate(known) if each is cte)]
-                if known:
-                    recursive = "RECURSIVE " if views.recursive else ""
-                    found = f"(WITH {recursive}{', '.join(map(self._said, known))} SELECT * FROM {found}) AS afa_rows"
-            cte = node if isinstance(node, exp.CTE) else cte
-            before, node = node, node.parent or self._around(node)
+        for views, known in views_at(place_of(name, self._statement), self._statement):
+            if known:
+                recursive = "RECURSIVE " if views.recursive else ""
+                found = f"(WITH {recursive}{', '.join(map(self._said, known))} SELECT * FROM {found}) AS afa_rows"
         return f"SELECT * FROM {found}"
 
     def _relation(self, name: str) -> str:
@@ -208,12 +201,6 @@ class _StatementWork:
     def _quoted(self, name: str) -> str:
         return str(exp.to_identifier(name, quoted=True).sql(dialect=self._engine.dialect))
 
-    def _around(self, root: Any) -> Any:
-        """Return the node that stands for the MATCH_RECOGNIZE over these rows; None: it is the statement."""
-        over = (name for name, each in self._statement.matches.items() if each.relation.root() is root)
-        name = next(over, None)
-        return None if name is None else place_of(name, self._statement)
-
     def _said(self, node: Any) -> str:
         """Return a part of the statement in the engine's dialect, with names for answers."""
         node = node.copy()
@@ -223,8 +210,10 @@ class _StatementWork:
                 if of is not None:
                     table.set("alias", exp.TableAlias(this=exp.to_identifier(of, quoted=True)))
                 table.set("this", exp.to_identifier(self._names[table.name], quoted=True))
+        writer: Any = Dialect.get_or_raise(self._engine.dialect).generator(unsupported_level=ErrorLevel.RAISE, comments=False)
+        writer.EXPRESSIONS_WITHOUT_NESTED_CTES = set()  # else those of Spark move to the top, where they would hide others
         try:
-            return str(node.sql(dialect=self._engine.dialect, unsupported_level=ErrorLevel.RAISE, comments=False))
+            return str(writer.generate(node, copy=False))
         except UnsupportedError as error:
             raise QueryError(f"expected a statement that {self._engine.name} has words for but got one without: {error}") from error
 
@@ -251,6 +240,24 @@ def place_of(name: str, statement: Statement) -> Any:
     """Return the node that stands for a MATCH_RECOGNIZE."""
     trees = [statement.tree, *(each.relation for each in statement.matches.values())]
     return next(table for tree in trees for table in tree.find_all(exp.Table) if table.name == name)
+
+
+def match_over(relation: Any, statement: Statement) -> str | None:
+    """Return the name of the MATCH_RECOGNIZE that stands over these rows; None: they are the statement."""
+    return next((name for name, each in statement.matches.items() if each.relation.root() is relation), None)
+
+
+def views_at(node: Any, statement: Statement) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield each WITH round a node, from the inner ones on, with those of its CTEs that are known at the node."""
+    before, cte = None, None
+    while node is not None:
+        views = node.args.get("with_") if isinstance(node, exp.Query) else None
+        if views is not None:
+            known = views.expressions
+            yield views, known[: next(i for i, each in enumerate(known) if each is cte)] if before is views else known
+        cte = node if isinstance(node, exp.CTE) else cte
+        before, over = node, match_over(node, statement) if node.parent is None else None
+        node = node.parent if over is None else place_of(over, statement)
 
 
 def _refused(engine: RelationalEngine, error: Exception) -> str:

@@ -5,6 +5,7 @@ A table is matched as a whole, in buckets of its keys, by `afa.find`. A stream i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,22 +13,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from sqlglot import exp
 
 from afa.errors import AfaError
 from afa.language.query import Query
-from afa.language.sase_grammar import RefusedError
-from afa.language.sql_nodes import CALLED
 from afa.language.sql_statement import Statement
-from afa.language.whole_statement import RelationalEngine, ShownColumn, place_of, whole
+from afa.language.whole_statement import RelationalEngine, ShownColumn, whole
 from afa.replay.table_answer import answered, numbered
+from afa.spark.changes_read import CHANGE, ChangesRead
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
 from afa.spark.typed import column
-
-KINDS = (exp.Distinct, exp.Group, exp.AggFunc, exp.Window, exp.Except, exp.Intersect, exp.Exists)
-"""What reads several rows: of changes it counts those that take back, too."""
 
 
 def sql(
@@ -83,7 +79,7 @@ class _Spark(RelationalEngine):
 
     def __init__(self, spark: Any, buckets: int, of_streams: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         self._spark, self._buckets, self._of_streams, self._options = spark, buckets, of_streams, options
-        self._changes: set[str] = set()
+        self._changes, self._streams = ChangesRead(), itertools.count(1)
 
     def answer(self, statement: str, views: Mapping[str, Any]) -> DataFrame:
         if not views:
@@ -116,43 +112,8 @@ class _Spark(RelationalEngine):
         """With the columns of changes in each SELECT, in a stream."""
         if not rows.isStreaming:
             return False
-        match, node = statement.matches[name], place_of(name, statement)
-        if any(table.name in self._changes for table in match.relation.find_all(exp.Table)):
-            raise RefusedError(
-                "expected one MATCH_RECOGNIZE in a stream but got another one over what it answers; write a statement for each, "
-                "and let the changes of the one come to the other by afa.spark.match(.., diff='diff')",
-                match.place,
-            )
-        self._changes.add(name)
-        of = node.alias or match.relation.alias_or_name or None
-        while node is not None:
-            if isinstance(node, exp.Exists | exp.In | exp.Except | exp.Intersect) or (
-                isinstance(node, exp.Union) and node.args["distinct"]
-            ):
-                raise self._many(CALLED.get(type(node).__name__, type(node).__name__.upper()), statement, node)
-            if isinstance(node, exp.Select):
-                self._with_changes(node, statement, of)
-                of = None
-            node = node.parent
+        self._changes.follow(statement, name)
         return True
-
-    def _with_changes(self, select: Any, statement: Statement, of: str | None) -> None:
-        """Add the columns of changes to a SELECT over them; refuse one that reads several as rows."""
-        parts = [*select.expressions, *(select.args.get(name) for name in ("group", "having", "distinct", "qualify"))]
-        named = [column.name.lower() for part in parts if part is not None for column in part.find_all(exp.Column)]
-        many = next((found for part in parts if part is not None for found in part.find_all(*KINDS)), None)
-        if many is not None and "diff" not in named:
-            raise self._many(statement.text.quoted(many), statement, many)
-        if many is None and not select.is_star and "diff" not in named:
-            for name in ("le", "re", "diff"):
-                select.append("expressions", exp.column(name, table=of, quoted=True))
-
-    def _many(self, said: str, statement: Statement, node: Any) -> RefusedError:
-        return RefusedError(
-            f"expected what reads the changes of a stream one by one but got {said}: a change takes a row back where diff is -1; "
-            f"write SUM(diff) for COUNT(*), SUM(x * diff) for SUM(x), or group what afa.spark.keep_current keeps",
-            statement.text.place(node),
-        )
 
     def matches(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
         if not rows.isStreaming:
@@ -160,9 +121,14 @@ class _Spark(RelationalEngine):
         time = query.events.instant if query.events is not None else None
         if time is None:
             raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
-        said = {"name": f"match {len(self._changes)}", **self._of_streams, **self._options}  # each has numbers of its own
+        said = {"name": f"match {next(self._streams)}", **self._of_streams, **self._options}  # each has numbers of its own
         found = rows.transform(match(query, time=time, buckets=self._buckets, on_fault="raise", **said))
-        columns = [*((each.field, each.name) for each in shown), *((name, name) for name in ("le", "re", "diff"))]
+        twice = next((each.name for each in shown if each.name.lower() in CHANGE), None)
+        if twice is not None:
+            raise AfaError(
+                f"expected another name than {twice} in a stream, whose changes have it; write AS in MEASURES, or in front"
+            )
+        columns = [*((each.field, each.name) for each in shown), *((name, name) for name in CHANGE)]
         return found.where("kind = 'match'").select(*(column(field).alias(name) for field, name in columns))
 
     def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
