@@ -482,9 +482,17 @@ def text_given(text: Any) -> str:
 
 
 def over_events(
-    event: Any, tick: str | None, made: Callable[[type, str | None], Query], name: str = "Event", time: str | None = None
+    event: Any,
+    tick: str | None,
+    made: Callable[[type, str | None], Query],
+    name: str = "Event",
+    time: str | None = None,
+    spare: bool = False,
 ) -> Query:
-    """Return the query that is made over a class of events, which may be given as a table, and the tick of these."""
+    """Return the query that is made over a class of events, which may be given as a table, and the tick of these.
+
+    ``spare``: over no column of it that the query does not name.
+    """
     if event is None:
         raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")
     if isinstance(event, type):
@@ -495,18 +503,27 @@ def over_events(
         cls, unit = events_of(event, name, time, tick, without)
         return made(cls, tick or unit)
 
-    return over_named(read)
+    return over_named(read, spare)
 
 
-def over_named(read: Callable[[Collection[str]], Query]) -> Query:
+def over_named(read: Callable[[Collection[str]], Query], spare: bool = False) -> Query:
     """Return the query that is read over a table's class without some columns: those of times that it does not name.
 
-    Of these the values need be no ticks.
+    Of these the values need be no ticks. ``spare``: without all that it does not name, the time too, where rows are ranked.
     """
     found = read(())
     tree, schema = found.tree, Schema.of(found.tree.event, "event")
-    named = {*fields_in(tree.order), tree.time, schema.instant, *tree.key, *(field for _, field, _ in tree.neighbours)}
+    orders = [order for order in (tree.order, tree.rank) if order is not None]
+    spare = spare and not any(VALUES in order for order in orders)
+    named = {
+        *(name for order in orders for name in fields_in(order)),
+        tree.time,
+        *tree.key,
+        *(field for _, field, _ in tree.neighbours),
+    }
+    if not spare or tree.rank is None:
+        named.add(schema.instant)
     for node, _ in nodes_of((tree.pattern, tree.before, tree.after, tree.returns or (), tree.virtual), ""):
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
-    without = [name for name in schema.times if name not in named]
+    without = [field.name for field in schema.fields if field.name not in named and (spare or field.name in schema.times)]
     return read(without) if without else found

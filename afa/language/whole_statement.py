@@ -26,7 +26,7 @@ from afa.language.sase_grammar import RefusedError
 from afa.language.sql_order import RANKED
 from afa.language.sql_reader import read, reading
 from afa.language.sql_statement import RowPatternMatch, Statement, Word
-from afa.language.sql_text import DIALECTS
+from afa.language.sql_text import DIALECTS, plain
 
 ROW = "afa_row"
 """The field that numbers rows."""
@@ -73,12 +73,22 @@ class RelationalEngine(ABC):
         """Return whether it is known that a value of a column is missing."""
 
     @abstractmethod
-    def matches(self, query: Query, rows: Any, shown: Sequence[ShownColumn]) -> Any:
-        """Return the matches of a query in rows, with these columns."""
+    def matches(self, query: Query, rows: Any, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> Any:
+        """Return the matches of a query in rows, with these columns.
+
+        ``numbers``: by columns of PARTITION BY whose values no field holds as they are the fields with the numbers of their values.
+        """
 
     def rewritten(self, statement: Statement, name: str, rows: Any) -> bool:
         """Return whether the tree of a statement was changed for what is matched; `RefusedError`: it can't stand round it."""
         return False
+
+
+def check_options(said: Mapping[str, Any], takes: Sequence[str], what: str) -> None:
+    """Refuse options that say nothing of a MATCH_RECOGNIZE in a whole statement, which says the rest itself."""
+    other = next((name for name in said if name not in takes), None)
+    if other is not None:
+        raise AfaError(f"expected options of {what}, {', '.join(sorted(takes))}, but got {other}={said[other]!r}")
 
 
 def whole(engine: RelationalEngine, text: str, dialect: str | None, tick: str | None, ties: str | None) -> Any:
@@ -124,7 +134,7 @@ class _StatementWork:
         twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
         if twice is not None:
             raise RefusedError(f"expected columns of different names in front of MATCH_RECOGNIZE but got {twice!r} twice", place)
-        measures = [each.name.said.strip('"`') for each in match.measures]
+        measures = [plain(each.name.said) for each in match.measures]
         fields = _fields(columns, measures)
         rows = engine.renamed(rows, [fields[column.lower()] for column in columns])
         events = engine.events(rows)
@@ -132,8 +142,12 @@ class _StatementWork:
         time = time and fields.get(time.lower(), time)
         if time is not None and engine.has_null(rows, time):
             match.order[0].meta[RANKED], time = True, None
-        query = self._query(name, _renamed(match, fields), events, time)
+        match = _renamed(match, fields)
         shown = [each for each in _shown(match, columns, measures, fields) if each.name not in by]
+        from afa.io.event_class import with_ints  # which loads pyarrow
+
+        numbers = _numbers(match, events)
+        query = self._query(name, match, with_ints(events, numbers.values()), time)
         missing = [each.name for each in shown if each.of_input and each.field not in query.event._fields]  # type: ignore[attr-defined]
         if missing and ROW not in events.names:
             raise RefusedError(
@@ -142,7 +156,7 @@ class _StatementWork:
                 place,
             )
         self._names[name] = f"afa_matches_{uuid.uuid4().hex}"
-        self._views[self._names[name]] = engine.matches(query, rows, shown)
+        self._views[self._names[name]] = engine.matches(query, rows, shown, numbers)
 
     def rest(self) -> Any:
         """Return the answer of the statement."""
@@ -221,15 +235,15 @@ class _StatementWork:
         """Return the query of one MATCH_RECOGNIZE over rows."""
         table, select = exp.Table(this=exp.to_identifier(name, quoted=True)), exp.select("*")
         if _shows_rows(match) and ROW in events.names:
-            asked = [*(each.name.said.strip('"`') for each in match.measures), ROW]
+            asked = [*(plain(each.name.said) for each in match.measures), ROW]
             select = exp.select(*(exp.column(each, quoted=True) for each in asked))
-        plain = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
-        part = Statement(self._statement.text, select.from_(table), {name: replace(match, relation=plain)})
+        over = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
+        part = Statement(self._statement.text, select.from_(table), {name: replace(match, relation=over)})
 
         def made(cls: Any, tick: str | None) -> Query:
             return Query(replace(read(part, cls, dialect=self._dialect, tick=tick, ties=self._ties), tick=tick))
 
-        return over_events(events, self._tick, made, time=time)
+        return over_events(events, self._tick, made, time=time, spare=ROW in events.names)
 
 
 def _shows_rows(match: RowPatternMatch) -> bool:
@@ -238,8 +252,12 @@ def _shows_rows(match: RowPatternMatch) -> bool:
 
 def place_of(name: str, statement: Statement) -> Any:
     """Return the node that stands for a MATCH_RECOGNIZE."""
-    trees = [statement.tree, *(each.relation for each in statement.matches.values())]
-    return next(table for tree in trees for table in tree.find_all(exp.Table) if table.name == name)
+    return next(table for tree in trees_of(statement) for table in tree.find_all(exp.Table) if table.name == name)
+
+
+def trees_of(statement: Statement) -> list[Any]:
+    """Return the trees of a statement: its own, and those of the rows in front of each MATCH_RECOGNIZE."""
+    return [statement.tree, *(each.relation for each in statement.matches.values())]
 
 
 def match_over(relation: Any, statement: Statement) -> str | None:
@@ -303,10 +321,11 @@ def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMat
     """Return a MATCH_RECOGNIZE in which columns and measures have the names that they have for afa."""
     for node, _ in match.nodes():
         for column in node.find_all(exp.Column):
-            name = column.name.lower()
-            if isinstance(column.this, exp.Identifier) and fields.get(name, name).lower() != name:
+            name, around = column.name.lower(), column.parent
+            of_variable = isinstance(around, exp.Anonymous) and around.name.upper() == "CLASSIFIER"
+            if not of_variable and isinstance(column.this, exp.Identifier) and fields.get(name, name).lower() != name:
                 column.this.set("this", fields[name])
-    measures = [each._replace(name=Word(fields[each.name.said.strip('"`').lower()], each.name.place)) for each in match.measures]
+    measures = [each._replace(name=Word(fields[plain(each.name.said).lower()], each.name.place)) for each in match.measures]
     return replace(match, measures=tuple(measures))
 
 
@@ -324,3 +343,17 @@ def _shown(
     behind = [each for name, each in inputs.items() if name not in first]
     shown = [ShownColumn(name, fields[name.lower()], False) for name in measures]
     return (*(inputs[name] for name in dict.fromkeys(first) if name in inputs), *shown, *behind)
+
+
+def _numbers(match: RowPatternMatch, events: Any) -> dict[str, str]:
+    """Return by columns of PARTITION BY in a whole table whose values no field holds as they are fields for their numbers.
+
+    These stand there in their place.
+    """
+    from afa.io.event_class import is_beyond_fields  # which loads pyarrow
+
+    found: dict[str, str] = {}
+    for node in match.partition if ROW in events.names else ():
+        if isinstance(node, exp.Column) and node.name in events.names and is_beyond_fields(events.field(node.name).type):
+            node.this.set("this", found.setdefault(node.name, f"{ROW}_key_{len(found)}"))
+    return found

@@ -6,14 +6,14 @@ would take several changes for as many rows is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
 
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_statement import Statement
-from afa.language.whole_statement import match_over, place_of, views_at
+from afa.language.whole_statement import match_over, place_of, trees_of, views_at
 
 CHANGE = ("le", "re", "diff")
 """The columns of a change beside the row that comes or goes."""
@@ -38,7 +38,8 @@ class ChangesRead:
         for source, of in waiting:
             cte = self._out(statement, source, of)
             if cte is not None:
-                waiting += [(each, each.alias_or_name) for each in _tables(statement) if _cte_of(each, statement) is cte]
+                tables = (table for tree in trees_of(statement) for table in tree.find_all(exp.Table))
+                waiting += [(each, each.alias_or_name) for each in tables if _cte_of(each, statement) is cte]
 
     def _out(self, statement: Statement, node: Any, of: str | None) -> Any:
         """Follow changes outwards, from a table of them; return the CTE that holds them, if one does."""
@@ -142,11 +143,6 @@ def _is_diff(node: Any, of: str | None) -> bool:
 def _is_of(node: Any, of: str | None) -> bool:
     """Return whether a column, or a star, may be of the changes that go by this name."""
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and node.table.lower() in ("", (of or "").lower()))
-
-
-def _tables(statement: Statement) -> Iterable[Any]:
-    trees = (statement.tree, *(each.relation for each in statement.matches.values()))
-    return (table for tree in trees for table in tree.find_all(exp.Table))
 
 
 def _cte_of(table: Any, statement: Statement) -> Any:

@@ -17,13 +17,17 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.language.sql_statement import Statement
-from afa.language.whole_statement import RelationalEngine, ShownColumn, whole
+from afa.language.whole_statement import RelationalEngine, ShownColumn, check_options, whole
 from afa.replay.table_answer import answered, numbered
 from afa.spark.changes_read import CHANGE, ChangesRead
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
 from afa.spark.typed import column
+
+OF_TABLES = ("engine", "max_bytes", "partial_matches")
+OF_STREAMS = ("checkpoint", "lateness", "metrics", "partial_matches", "since", "speculation")
+"""The options that say something of a MATCH_RECOGNIZE."""
 
 
 def sql(
@@ -54,7 +58,9 @@ def sql(
     late : "drop" or "raise"
         Of a stream: whether rows behind the watermark are counted only, or stop the query.
     options
-        Of a stream: as of `match`, ``lateness=``, ``speculation=``, ``checkpoint=`` .. Of a table: as of `afa.find`.
+        Of a stream, as of `match`: ``lateness=``, ``speculation=``, ``checkpoint=``, ``since=``, ``metrics=``,
+        ``partial_matches=``.
+        Of a table, as of `afa.find`: ``engine=``, ``partial_matches=``, ``max_bytes=``.
 
     Returns
     -------
@@ -71,6 +77,7 @@ def sql(
     """
     if late not in ("drop", "raise"):
         raise AfaError(f'expected "drop" or "raise" but got late={late!r}: a late row is no row of the answer')
+    check_options(options, sorted({*OF_STREAMS, *OF_TABLES}), "afa.spark.sql")
     return whole(_Spark(spark, buckets, {"late": late}, options), text, dialect, tick, ties)  # type: ignore[no-any-return]
 
 
@@ -115,9 +122,10 @@ class _Spark(RelationalEngine):
         self._changes.follow(statement, name)
         return True
 
-    def matches(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
+    def matches(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> DataFrame:
+        check_options(self._options, *((OF_STREAMS, "a stream") if rows.isStreaming else (OF_TABLES, "a table, a bucket a thread")))
         if not rows.isStreaming:
-            return self._found(query, rows, shown)
+            return self._found(query, rows, shown, numbers)
         time = query.events.instant if query.events is not None else None
         if time is None:
             raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
@@ -131,16 +139,17 @@ class _Spark(RelationalEngine):
         columns = [*((each.field, each.name) for each in shown), *((name, name) for name in CHANGE)]
         return found.where("kind = 'match'").select(*(column(field).alias(name) for field, name in columns))
 
-    def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
+    def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> DataFrame:
         """Return the matches in a table; a bucket of keys is a table of its own."""
         options = self._options
 
         def work(table: pa.Table) -> pa.Table:
-            return answered(query, table, shown, threads=1, **options).cast(schema)
+            return answered(query, table, shown, numbers, threads=1, **options).cast(schema)
 
         empty = _in_arrow(rows).empty_table()
-        schema = answered(query, empty, shown, threads=1, **options).schema
-        keys = [column(name) for name in query.tree.key]
+        schema = answered(query, empty, shown, numbers, threads=1, **options).schema
+        fields = {number: name for name, number in numbers.items()}  # which are numbers in a bucket
+        keys = [column(fields.get(name, name)) for name in query.tree.key]
         number = F.pmod(F.xxhash64(*keys), F.lit(self._buckets)) if keys else F.lit(0)
         bucket = "afa_bucket"
         with by_value(query.automaton, query.event):
