@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.errors import AfaError
-from afa.schema import LEFT_OUT, Date, Instant, Time
+from afa.schema import DECIMALS, LEFT_OUT, Date, Instant, Time
 from punctuation.door import Table, scalar_of, table_of
 from punctuation.timestamps import is_time_type
 
@@ -93,6 +93,7 @@ def event_class(
     make: Any = NamedTuple  # its fields are known at run time only
     made = make(name, fields)
     setattr(made, LEFT_OUT, left_out)
+    setattr(made, DECIMALS, tuple(name for name, _ in fields if pa.types.is_decimal(kinds[name])))
     return made  # type: ignore[no-any-return]
 
 

@@ -56,7 +56,6 @@ def convert(table: pa.Table, columns: Iterable[FileColumn], tick: str | None, pl
         array = one_array(without_views(table.column(column.source)))
         if array.null_count and not column.optional:
             hint = "" if column.kind == TIME or column.target == "diff" else f"; {column.kind} | None would allow it"
-            hint = "; leave rows without a key out, or give them one" if column.role == "the key" else hint
             row = pc.index(array.is_null(), True).as_py()
             raise place.fault(column, row, f"expected {column.kind} ({column.role}) but got no value{hint}")
         coded = pa.types.is_dictionary(array.type)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -36,7 +38,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
-from afa.schema import Schema
+from afa.schema import DECIMALS, Schema
 from punctuation.durations import in_units
 from speculation.around import Around
 from speculation.before_after import Before
@@ -49,6 +51,7 @@ from speculation.row_filter import FilteredInput, RowFilter
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
+LOGGER = logging.getLogger("afa.language")
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -523,7 +526,29 @@ def over_named(read: Callable[[Collection[str]], Query], spare: bool = False) ->
     }
     if not spare or tree.rank is None:
         named.add(schema.instant)
-    for node, _ in nodes_of((tree.pattern, tree.before, tree.after, tree.returns or (), tree.virtual), ""):
+    parts = (
+        tree.pattern,
+        tree.before,
+        tree.after,
+        tree.returns or (),
+        tree.virtual,
+        tree.begins,
+        tree.ends,
+        tree.where,
+        tree.asked,
+    )
+    for node, _ in nodes_of(parts, ""):
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
     without = [field.name for field in schema.fields if field.name not in named and (spare or field.name in schema.times)]
+    for name in getattr(tree.event, DECIMALS, ()):
+        if name in named:
+            _tell_of_decimals(name)
     return read(without) if without else found
+
+
+@functools.cache
+def _tell_of_decimals(name: str) -> None:
+    LOGGER.warning(
+        f"a DECIMAL is taken as the nearest float, as of {name}, and sums of such are those of floats; where that matters, let the "
+        f"column be an int of the smallest unit, CAST({name} * 100 AS BIGINT)"
+    )
