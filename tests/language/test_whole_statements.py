@@ -259,3 +259,11 @@ def test_a_large_table_keeps_its_types(con: Any) -> None:
         expected.append((k, len(taken), sum(row["d"] for row in taken)))
     assert afa.duckdb.sql(con, text).fetchall() == expected
     assert pa.types.is_decimal(afa.duckdb.sql(con, text).to_arrow_table().schema.types[2])
+
+
+def test_keys_that_the_engine_computes_are_told_apart_exactly(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE near AS SELECT * FROM (VALUES (1, 9007199254740993), (2, 9007199254740992), (3, 9007199254740993)) t(i, n)"
+    )
+    text = "SELECT * FROM near MATCH_RECOGNIZE (PARTITION BY n::HUGEINT + 1 ORDER BY i + 1 MEASURES COUNT(*) AS c PATTERN (A+))"
+    assert sorted(afa.duckdb.sql(con, text).fetchall()) == [(1,), (2,)]
