@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from types import FunctionType
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 TAKES = ("engine", "max_bytes", "partial_matches", "threads")
 """The options of `afa.find` that say something of a MATCH_RECOGNIZE."""
-WIDE = ("HUGEINT", "UHUGEINT")
-"""What Arrow would be handed as floats."""
+HANDED = {"HUGEINT": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(38, 0)", "BIT": "VARCHAR", "TIME WITH TIME ZONE": "VARCHAR"}
+"""Types of which Arrow would be handed other values: as what it is handed them."""
+INSIDE = re.compile(rf"'[^']*'|\b({'|'.join(HANDED)})\b")
+"""One of them in another type; else a word of an ENUM."""
 
 
 def _bound(afa_con_: Any, afa_text_: str) -> Any:
@@ -117,14 +120,13 @@ class _DuckDb(RelationalEngine):
     def rows(self, statement: str, views: Mapping[str, Any]) -> RowsOfRelation:
         found = self.answer(statement, views)
         kinds = tuple(map(str, found.types))
-        wide = [name for name, kind in zip(found.columns, kinds) if kind in WIDE]
-        inside = next((name for name, kind in zip(found.columns, kinds) if "HUGEINT" in kind and kind not in WIDE), None)
-        if inside is not None:
-            raise AfaError(f"expected columns that Arrow holds exactly but got HUGEINT in column {inside!r}; cast it")
-        if wide and len({name.lower() for name in found.columns}) == len(found.columns):
-            found = found.project(
-                f"* REPLACE ({', '.join(f'CAST({_name(name)} AS DECIMAL(38, 0)) AS {_name(name)}' for name in wide)})"
-            )
+        other = {name: HANDED[kind] for name, kind in zip(found.columns, kinds) if kind in HANDED}
+        for name, kind in zip(found.columns, kinds):
+            inside = None if name in other else next(filter(None, INSIDE.findall(kind)), None)
+            if inside is not None:
+                raise AfaError(f"expected columns that Arrow holds exactly but got {inside} in column {name!r}; cast it")
+        if other and len({name.lower() for name in found.columns}) == len(found.columns):
+            found = _cast(found, other)
         return RowsOfRelation(found.to_arrow_table(), kinds)
 
     def columns(self, rows: RowsOfRelation) -> list[str]:
@@ -148,11 +150,7 @@ class _DuckDb(RelationalEngine):
             for each, kind in zip(shown, relation.types)
             if each.of_input and kinds[each.field] != str(kind)
         }
-        if not back:
-            return found
-        return relation.project(
-            f"* REPLACE ({', '.join(f'CAST({_name(name)} AS {kind}) AS {_name(name)}' for name, kind in back.items())})"
-        )
+        return _cast(relation, back) if back else found
 
 
 class RowsOfRelation(NamedTuple):
@@ -162,5 +160,7 @@ class RowsOfRelation(NamedTuple):
     kinds: tuple[str, ...]
 
 
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _cast(relation: Any, kinds: Mapping[str, str]) -> Any:
+    """Return a relation with other types of some columns."""
+    quoted = {'"' + name.replace('"', '""') + '"': kind for name, kind in kinds.items()}
+    return relation.project(f"* REPLACE ({', '.join(f'CAST({name} AS {kind}) AS {name}' for name, kind in quoted.items())})")

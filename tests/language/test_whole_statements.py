@@ -66,7 +66,7 @@ def test_keys_and_columns_leave_in_the_type_in_which_they_came(con: Any) -> None
            18446744073709551615::UBIGINT - (i % 3 = 0)::UBIGINT AS large, DATE '2024-01-01' + (i % 3)::INTEGER AS day,
            TIME '10:00:00' AS clock,
            TIMESTAMP_S '2024-01-01' + INTERVAL (i % 3) SECOND AS second, TIMESTAMPTZ '2024-01-01 00:00:00+00' AS zoned,
-           encode(word) AS bytes, INTERVAL 1 MONTH AS long FROM kinds"""
+           encode(word) AS bytes, '101'::BIT AS bits, TIMETZ '10:00:00+02' AS there, INTERVAL 1 MONTH AS long FROM kinds"""
     )
     table = con.table("all_kinds")
     kinds = dict(zip(table.columns, table.types))
@@ -84,8 +84,11 @@ def test_keys_and_columns_leave_in_the_type_in_which_they_came(con: Any) -> None
     assert found.project(in_order).order("i").fetchall() == table.project(in_order).order("i").fetchall()
     with pytest.raises(AfaError, match=r"(?s)column 'long' is month_day_nano_interval"):
         afa.duckdb.sql(con, f"SELECT * FROM all_kinds {rows.replace('exact', 'long')}")
-    with pytest.raises(AfaError, match="HUGEINT in column 'sums'; cast it"):
-        afa.duckdb.sql(con, f"SELECT * FROM (SELECT *, [huge] AS sums FROM all_kinds) {rows}")
+    for inside in ("[huge]", "{'BIT': bits}"):
+        with pytest.raises(AfaError, match=r"(HUGEINT|BIT) in column 'held'; cast it"):
+            afa.duckdb.sql(con, f"SELECT * FROM (SELECT *, {inside} AS held FROM all_kinds) {rows}")
+    enum = "SELECT n FROM (SELECT *, 'BIT'::ENUM('BIT') AS held FROM all_kinds WHERE i < 2)"
+    assert afa.duckdb.sql(con, f"{enum} {rows}").fetchall() == [(1,)]
 
 
 def test_what_a_statement_does_not_name_is_no_matter(con: Any) -> None:
