@@ -490,11 +490,11 @@ def over_events(
     made: Callable[[type, str | None], Query],
     name: str = "Event",
     time: str | None = None,
-    spare: bool = False,
+    said: Collection[str] | None = None,
 ) -> Query:
     """Return the query that is made over a class of events, which may be given as a table, and the tick of these.
 
-    ``spare``: over no column of it that the query does not name.
+    ``said``: all names of columns in its text, in small letters; others are left out.
     """
     if event is None:
         raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")
@@ -506,44 +506,35 @@ def over_events(
         cls, unit = events_of(event, name, time, tick, without)
         return made(cls, tick or unit)
 
-    return over_named(read, spare)
+    return over_named(read, said)
 
 
-def over_named(read: Callable[[Collection[str]], Query], spare: bool = False) -> Query:
+def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] | None = None) -> Query:
     """Return the query that is read over a table's class without some columns: those of times that it does not name.
 
-    Of these the values need be no ticks. ``spare``: without all that it does not name, the time too, where rows are ranked.
+    Of these the values need be no ticks. ``said``: without any that is not among these names, unless rows stand in the order of
+    all their values.
     """
     found = read(())
     tree, schema = found.tree, Schema.of(found.tree.event, "event")
     orders = [order for order in (tree.order, tree.rank) if order is not None]
-    spare = spare and not any(VALUES in order for order in orders)
-    named = {
-        *(name for order in orders for name in fields_in(order)),
-        tree.time,
-        *tree.key,
-        *(field for _, field, _ in tree.neighbours),
-    }
-    if not spare or tree.rank is None:
-        named.add(schema.instant)
-    parts = (
-        tree.pattern,
-        tree.before,
-        tree.after,
-        tree.returns or (),
-        tree.virtual,
-        tree.begins,
-        tree.ends,
-        tree.where,
-        tree.asked,
-    )
-    for node, _ in nodes_of(parts, ""):
+    named = {*(name for order in orders for name in fields_in(order)), tree.time, *tree.key}
+    named |= {field for _, field, _ in tree.neighbours}
+    ends, shown = (tree.before, tree.after, tree.begins, tree.ends), (tree.returns or (), tree.asked)
+    for node, _ in nodes_of((tree.pattern, ends, shown, tree.virtual, tree.where), ""):
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
-    without = [field.name for field in schema.fields if field.name not in named and (spare or field.name in schema.times)]
     for name in getattr(tree.event, DECIMALS, ()):
         if name in named:
             _tell_of_decimals(name)
-    return read(without) if without else found
+    if said is not None and not any(VALUES in order for order in orders):
+        kept = {tree.time, None if tree.rank else schema.instant}
+        without = [field.name for field in schema.fields if field.name.lower() not in said and field.name not in kept]
+    else:
+        without = [name for name in schema.times if name not in named and name != schema.instant]
+    try:
+        return read(without) if without else found
+    except QueryError:  # the text names a column where no value of it is ever read, as LAST(x, 2) of one row
+        return found
 
 
 @functools.cache

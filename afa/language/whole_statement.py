@@ -240,10 +240,12 @@ class _StatementWork:
         over = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
         part = Statement(self._statement.text, select.from_(table), {name: replace(match, relation=over)})
 
+        said = {column.name.lower() for node, _ in match.nodes() for column in node.find_all(exp.Column)} | {ROW}
+
         def made(cls: Any, tick: str | None) -> Query:
             return Query(replace(read(part, cls, dialect=self._dialect, tick=tick, ties=self._ties), tick=tick))
 
-        return over_events(events, self._tick, made, time=time, spare=ROW in events.names)
+        return over_events(events, self._tick, made, time=time, said=said if ROW in events.names else None)
 
 
 def _shows_rows(match: RowPatternMatch) -> bool:

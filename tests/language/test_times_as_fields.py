@@ -185,6 +185,8 @@ def test_times_that_only_a_view_names() -> None:
     text = """SELECT n FROM (SELECT * FROM t WHERE day > DATE '2026-01-01')
               MATCH_RECOGNIZE (ORDER BY at MEASURES COUNT(*) AS n PATTERN (a+))"""
     assert afa.find(text, table())["n"].to_pylist() == [2]
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(a.day, 1) AS never PATTERN (a))"
+    assert afa.find(text, table())["never"].to_pylist() == [None] * 3
     text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY price DESC, paid, day MEASURES COUNT(*) AS n PATTERN (a+))"
     assert afa.find(text, table().drop_columns(["at"]), tick="s")["n"].to_pylist() == [3]
 

@@ -96,6 +96,8 @@ def test_what_a_statement_does_not_name_is_no_matter(con: Any) -> None:
     for order in ('"at"', '"at" DESC', "price"):
         text = f"MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY {order} MEASURES COUNT(*) AS n PATTERN (A+))"
         assert afa.duckdb.sql(con, f"SELECT * FROM beside {text} ORDER BY ALL").fetchall() == [("A", 3), (None, 3)]
+    text = "MATCH_RECOGNIZE (ORDER BY price MEASURES LAST(b.symbol, 2) AS n PATTERN (A b))"
+    assert afa.duckdb.sql(con, f"SELECT n FROM beside {text}").fetchall() == [(None,)] * 3
     with pytest.raises(AfaError, match="expected an int64 but got large=18446744073709551615"):
         afa.duckdb.sql(con, "SELECT * FROM beside MATCH_RECOGNIZE (ORDER BY price MEASURES LAST(large) AS l PATTERN (A+))")
 
