@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 import afa
 from afa import AfaError
 from tests.language import statement_worlds
-from tests.worlds.kind import RefusedError, Seen, TooManyError
+from tests.worlds.kind import ENGINES, RefusedError, Seen, TooManyError
 
 PLAIN = {"adaptive.enabled": "false", "codegen.wholeStage": "false", "codegen.factoryMode": "NO_CODEGEN", "shuffle.partitions": "1"}
 """Of Spark's settings those with which a small job is sooner done."""
@@ -66,7 +66,7 @@ def _planned(spark: Any, seed: str, number: int, seen: Seen) -> list[Planned]:
     for name in ("t", "s"):
         spark.createDataFrame(con.table(name).to_arrow_table()).createOrReplaceTempView(name)
     try:
-        frame = afa.spark.sql(spark, text, dialect="duckdb", tick="s", buckets=2)
+        frame = afa.spark.sql(spark, text, dialect="duckdb", tick="s", buckets=2, engine=ENGINES[number % 2])
     except AfaError as error:
         if "what Spark refuses" not in str(error):
             raise AssertionError(f"world {number} of {seed!r}: {error}\n{text}") from error
