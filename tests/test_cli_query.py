@@ -215,7 +215,10 @@ def test_rows_without_a_key_are_those_of_a_key() -> None:
 
 def test_null_in_order_by_stands_where_sql_says() -> None:
     rows = write("order.csv", "at,n,x\n1,,5\n1,2,6\n2,1,7\n")
-    for nulls, first in (("", 6), (" NULLS LAST", 6), (" NULLS FIRST", 5)):
+    plain = write("q.sql", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, n MEASURES FIRST(x) AS first PATTERN (a b c))")
+    wanted = "row 2, column 'n': expected int (the order of rows) but got no value; NULLS LAST behind it in ORDER BY of SQL would"
+    assert wanted in fails("run", plain, rows)
+    for nulls, first in ((" NULLS LAST", 6), (" NULLS FIRST", 5)):
         text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, n{nulls} MEASURES FIRST(x) AS first PATTERN (a b c))"
         assert f"first={first}" in call("run", write("q.sql", text), rows).stdout
         assert afa.find(text, pyarrow.csv.read_csv(rows))["first"].to_pylist() == [first]

@@ -74,7 +74,7 @@ def _of_some(
     kinds = guesses[0]
     try:
         tree = _read(job, written, kinds, needed).tree
-        if not is_sql(job.pattern):  # SQL says where NULL stands in an order
+        if not (is_sql(job.pattern) and "NULLS" in str(written).upper()):  # an order of what may be missing costs a half more
             needed = needed | {*fields_in(tree.order)}
         return _read(job, written, kinds, needed), kinds
     except AfaError as error:
