@@ -27,6 +27,8 @@ NAN = math.nan
 
 LEFT_OUT = "_left_out"
 """The attribute of a class that is made of a table's columns: why a column is no field."""
+DECIMALS = "_decimals"
+"""The attribute of such a class that names the fields in which a DECIMAL is the nearest float."""
 NEAR = 4
 """How many letters a name must have so that one near to it is suggested: a shorter one is near to many."""
 ODD = (ValueError, TypeError, OverflowError, NotImplementedError)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
@@ -202,12 +203,25 @@ def test_a_header_alone_is_an_input_without_rows() -> None:
     assert "cost, which is no field of Stock" in fails("run", wrong, write("none.csv", "symbol,price,at\n"))
 
 
-def test_a_row_without_a_key_is_told() -> None:
-    rows = write("keys.csv", "symbol,price,le\n1,5,0\n,6,1000\n1,7,2000\n")
-    wanted = (
-        "keys.csv: row 3, column 'symbol': expected int (the key) but got no value; leave rows without a key out, or give them one"
-    )
-    assert wanted in fails("run", write("q.sase", SASE), rows)
+def test_rows_without_a_key_are_those_of_a_key() -> None:
+    rows = write("keys.csv", "symbol,price,at\n1,5,0\n,6,1000\n1,4,2000\n,3,3000\n")
+    for name, query in (("q.sase", SASE), ("q.sql", SQL)):
+        found = sorted(call("run", write(name, query), rows, "--time", "at").stdout.splitlines())
+        assert [("symbol=1 " in line, "symbol=None " in line, line.rpartition(" ")[2]) for line in found] == [
+            (True, False, "price=4"),
+            (False, True, "price=3"),
+        ]
+
+
+def test_null_in_order_by_stands_where_sql_says() -> None:
+    rows = write("order.csv", "at,n,x\n1,,5\n1,2,6\n2,1,7\n")
+    plain = write("q.sql", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, n MEASURES FIRST(x) AS first PATTERN (a b c))")
+    wanted = "row 2, column 'n': expected int (the order of rows) but got no value; NULLS LAST behind it in ORDER BY of SQL would"
+    assert wanted in fails("run", plain, rows)
+    for nulls, first in ((" NULLS LAST", 6), (" NULLS FIRST", 5)):
+        text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, n{nulls} MEASURES FIRST(x) AS first PATTERN (a b c))"
+        assert f"first={first}" in call("run", write("q.sql", text), rows).stdout
+        assert afa.find(text, pyarrow.csv.read_csv(rows))["first"].to_pylist() == [first]
 
 
 def test_the_tick_of_a_query_in_python_is_its_own() -> None:

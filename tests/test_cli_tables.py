@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -28,7 +29,8 @@ def files(there: object) -> None:
 def test_a_plain_statement_is_run_as_over_one_input() -> None:
     plain = write("plain.sql", f"SELECT low FROM (SELECT * FROM ticks WHERE price > 0) {FALL}")
     alone = call("run", plain, "ticks.csv", "--time", "at").stdout
-    assert alone == call("run", plain, *TABLES, "--time", "at").stdout
+    assert alone == call("run", plain, *TABLES[:2], "--time", "at").stdout
+    assert fails("run", plain, *TABLES).endswith("expected --input of the table ticks alone, which it reads, but got stocks, too")
     assert sorted(alone.splitlines()) == ["+ [3, forever) symbol=A low=7", "+ [3, forever) symbol=B low=2"]
     assert fails("run", plain, "--input", "other=ticks.csv").endswith(
         "expected --input ticks=FILE, the table of the statement, but got other"
@@ -47,6 +49,15 @@ def test_a_statement_by_duckdb() -> None:
     assert pyarrow.parquet.read_table("found.parquet").to_pylist() == [{"low": 2, "name": "Bear"}, {"low": 7, "name": "Acme Inc"}]
 
 
+def test_signs_in_the_names_of_files() -> None:
+    write("ticks[1]*.csv", Path("ticks.csv").read_text())
+    write("ticks1x.csv", Path("ticks.csv").read_text().replace("A", "C"))
+    query = write("joined.sql", JOINED)
+    assert "name=Bear" in call("run", query, "--input", "ticks=ticks[1]*.csv", *TABLES[2:]).stdout
+    counted = write("counted.sql", f"SELECT count(*) AS n FROM ticks {FALL}")
+    assert call("run", counted, "--input", "ticks=ticks[1]*.csv", "-q").stdout == "n=2\n"
+
+
 def test_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     query = write("joined.sql", JOINED)
     assert "expected INPUT, or the tables of a statement" in call("run", query, status=2).stderr.replace("\n", " ").replace(
@@ -58,6 +69,11 @@ def test_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "joined.sql: none.csv: " in fails("run", query, "--input", "ticks=none.csv")
     assert "Stocks does not exist" in fails("run", query, "--input", "ticks=ticks.csv")
     assert "expected a statement, file.sql, beside --input but got rise.sase" in fails("run", "rise.sase", *TABLES)
+    assert fails("run", query, *TABLES, "--input", "more=ticks.csv").endswith(
+        "expected --input of tables that the statement names but got more, too"
+    )
+    standard = fails("run", query, "--input", "ticks=-", *TABLES[2:], "--format", "csv")
+    assert standard.startswith("expected files for a statement that takes a relational engine but got standard input")
     assert "can't write stocks.parquet: " in fails("run", query, *TABLES, "--output", "stocks.parquet")
     assert duckdb.__name__ in sys.modules
     monkeypatch.setitem(sys.modules, "duckdb", None)

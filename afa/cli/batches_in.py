@@ -18,10 +18,11 @@ from afa.cli.advice import Advice
 from afa.cli.fault import CommandError
 from afa.cli.request import FIRST, CommandRequest
 from afa.errors import did_you_mean
-from afa.io.file_columns import ANY, KEY, TIME, FileColumn, Place, convert, kind_of_times
+from afa.io.file_columns import ANY, KEY, ORDER, TIME, FileColumn, Place, convert, kind_of_times
 from afa.io.files import batches
 from afa.io.table_times import TimeType
 from afa.io.text_files import FileSource
+from afa.model.event_order import fields_in
 from afa.schema import Schema
 from punctuation.door import one_array
 
@@ -82,9 +83,8 @@ def _chosen(job: CommandRequest, source: FileSource, events: Schema) -> list[Fil
         named["le"] = events.instant
     kinds = {field.name: field.type.__name__ if field.type else ANY for field in fields} | dict.fromkeys(events.times, TIME)
     kinds.pop(events.instant or "", None)
-    roles = {
-        field.name: "the key" if field.name in job.keys else f"field {field.name} of {events.cls.__name__}" for field in fields
-    }
+    roles = {field.name: f"field {field.name} of {events.cls.__name__}" for field in fields}
+    roles |= {**dict.fromkeys(fields_in(job.order_by), ORDER), **dict.fromkeys(job.keys, "the key")}
     chosen = [FileColumn(each.name, each.name, kinds[each.name], each.optional, roles[each.name]) for each in fields]
     chosen += [FileColumn(key, key, KEY, True, "--key") for key in job.keys if key not in kinds]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):

@@ -6,8 +6,10 @@ A statement over one table is run as over INPUT; one that takes a relational eng
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+
+from sqlglot import exp
 
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.load_query import is_sql
@@ -24,6 +26,7 @@ from afa.language.engine_share import engine_share
 from afa.language.sql_layers import layers_of
 from afa.language.sql_reader import reading
 from afa.language.sql_statement import RowPatternMatch, Statement
+from afa.language.whole_statement import trees_of
 
 TAKEN = ("format", "form", "output", "matches", "quiet", "force", "tick", "threads", "partial_matches", "max_bytes")
 """What says something of a run by DuckDB."""
@@ -47,6 +50,11 @@ def run_tables(job: CommandRequest, inputs: Sequence[str]) -> None:
         return _by_duckdb(job, text, files)
     if table not in files:
         raise CommandError(f"{job.pattern}: expected --input {table}=FILE, the table of the statement, but got {', '.join(files)}")
+    other = [name for name in files if name != table]
+    if other:
+        raise CommandError(
+            f"{job.pattern}: expected --input of the table {table} alone, which it reads, but got {', '.join(other)}, too"
+        )
     return run(job._replace(file=files[table]))
 
 
@@ -58,12 +66,28 @@ def _table(statement: Statement) -> str | None:
     return str(layers.table.name).lower() if alone else None
 
 
+def _named(text: str, files: Mapping[str, str]) -> Collection[str]:
+    """Return the names of tables in a statement, in small letters; of what is none: all."""
+    try:
+        trees = reading(text, "duckdb", trees_of)
+    except AfaError:  # which is told where it is run
+        return files
+    return {str(table.name).lower() for tree in trees for table in tree.find_all(exp.Table)}
+
+
 def _by_duckdb(job: CommandRequest, text: str, files: dict[str, str]) -> None:
     from afa.duckdb.con_statements import over_files
 
     other = next((name for name in job.said if name not in TAKEN), None)
     if other is not None:
         raise CommandError(f"--{other.replace('_', '-')} can't be combined with a statement that takes a relational engine")
+    unread = [name for name in files if name not in _named(text, files)]
+    if unread:
+        raise CommandError(f"{job.pattern}: expected --input of tables that the statement names but got {', '.join(unread)}, too")
+    if STREAM in files.values():
+        raise CommandError(
+            "expected files for a statement that takes a relational engine but got standard input, -; write it to a file"
+        )
     check_output(job.output, None, [job.pattern, *files.values()], job.force)
     forms = {name: (form_of(file, job.form), file) for name, file in files.items()}
     try:

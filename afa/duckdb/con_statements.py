@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import glob
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from afa.errors import AfaError
 from afa.language.query import Query
-from afa.language.whole_statement import RelationalEngine, ShownColumn, whole
+from afa.language.whole_statement import RelationalEngine, ShownColumn, check_options, whole
 from afa.replay.table_answer import answered, numbered
 
 if TYPE_CHECKING:
-    from afa.operator.options import FrameOptions, Unpack
+    from afa.operator.options import StatementOptions, Unpack
 
 
-def _bound(con: Any, text: str) -> Any:
-    return con.sql(text)
+TAKES = ("engine", "max_bytes", "partial_matches", "threads")
+"""The options of `afa.find` that say something of a MATCH_RECOGNIZE."""
+HANDED = {"HUGEINT": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(38, 0)", "BIT": "VARCHAR", "TIME WITH TIME ZONE": "VARCHAR"}
+"""Types of which Arrow would be handed other values: as what it is handed them."""
+INSIDE = re.compile(rf"'[^']*'|\b({'|'.join(HANDED)})\b")
+"""One of them in another type; else a word of an ENUM."""
+
+
+def _bound(afa_con_: Any, afa_text_: str) -> Any:
+    return afa_con_.sql(afa_text_)
 
 
 def sql(
@@ -27,8 +37,9 @@ def sql(
     text: str,
     *,
     dialect: str | None = "duckdb",
+    tick: str | None = None,
     ties: str | None = None,
-    **options: Unpack[FrameOptions],
+    **options: Unpack[StatementOptions],
 ) -> Any:
     """Run a statement in SQL with MATCH_RECOGNIZE in it, wherever a table may stand.
 
@@ -43,10 +54,10 @@ def sql(
         ``SELECT ..``, with joins, groups, windows, unions, CTEs, and any number of MATCH_RECOGNIZE, also over one another.
     dialect : str, optional
         The dialect that the text is in, as of `afa.sql`; it is brought into DuckDB's.
-    ties : "value", optional
+    tick, ties : optional
         As of `afa.sql`.
     options
-        As of `afa.find`, of each MATCH_RECOGNIZE: ``tick=``, ``threads=``, ``partial_matches=``, ``max_bytes=`` ..
+        As of `afa.find`, of each MATCH_RECOGNIZE: ``engine=``, ``threads=``, ``partial_matches=``, ``max_bytes=``.
 
     Returns
     -------
@@ -69,10 +80,11 @@ def sql(
     ...     JOIN (SELECT 'A' AS symbol) USING (symbol)''').fetchall()
     [('A', 14)]
     """
-    return whole(_DuckDb(con, sys._getframe(1), options), text, dialect, options.get("tick"), ties)
+    check_options(options, TAKES, "afa.duckdb.sql")
+    return whole(_DuckDb(con, sys._getframe(1), options), text, dialect, tick, ties)
 
 
-def over_files(text: str, files: Mapping[str, tuple[str, str]], **options: Any) -> pa.Table:
+def over_files(text: str, files: Mapping[str, tuple[str, str]], tick: str | None, **options: Any) -> pa.Table:
     """Return what a statement answers over files, each a table: its form ("csv", "jsonl", "parquet"), and where it is.
 
     An `AfaError`: DuckDB is not installed, or can't read a file.
@@ -87,10 +99,10 @@ def over_files(text: str, files: Mapping[str, tuple[str, str]], **options: Any) 
         reads = {"csv": con.read_csv, "jsonl": con.read_json, "parquet": con.read_parquet}
         for name, (form, file) in files.items():
             try:
-                reads[form](file).create_view(name)  # type: ignore[operator]
+                reads[form](glob.escape(file)).create_view(name)  # type: ignore[operator]
             except duckdb.Error as error:
                 raise AfaError(f"{file}: {str(error).splitlines()[0]}") from error
-        return sql(con, text, **options).to_arrow_table()
+        return whole(_DuckDb(con, None, options), text, "duckdb", tick, None).to_arrow_table()
 
 
 class _DuckDb(RelationalEngine):
@@ -105,20 +117,50 @@ class _DuckDb(RelationalEngine):
         # long as the relation lives, and those made of it; a view would have to be dropped at some time, and could hide a table.
         return FunctionType(_bound.__code__, {**self._known, **views})(self._con, statement)
 
-    def rows(self, statement: str, views: Mapping[str, Any]) -> pa.Table:
-        return self.answer(statement, views).to_arrow_table()
+    def rows(self, statement: str, views: Mapping[str, Any]) -> RowsOfRelation:
+        found = self.answer(statement, views)
+        kinds = tuple(map(str, found.types))
+        other = {name: HANDED[kind] for name, kind in zip(found.columns, kinds) if kind in HANDED}
+        for name, kind in zip(found.columns, kinds):
+            inside = None if name in other else next(filter(None, INSIDE.findall(kind)), None)
+            if inside is not None:
+                raise AfaError(f"expected columns that Arrow holds exactly but got {inside} in column {name!r}; cast it")
+        if other and len({name.lower() for name in found.columns}) == len(found.columns):
+            found = _cast(found, other)
+        return RowsOfRelation(found.to_arrow_table(), kinds)
 
-    def columns(self, rows: pa.Table) -> list[str]:
-        return list(rows.column_names)
+    def columns(self, rows: RowsOfRelation) -> list[str]:
+        return list(rows.table.column_names)
 
-    def renamed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
-        return rows.rename_columns(list(names))
+    def renamed(self, rows: RowsOfRelation, names: Sequence[str]) -> RowsOfRelation:
+        return rows._replace(table=rows.table.rename_columns(list(names)))
 
-    def events(self, rows: pa.Table) -> pa.Schema:
-        return numbered(pa.schema([field.with_nullable(self.has_null(rows, field.name)) for field in rows.schema]))
+    def events(self, rows: RowsOfRelation) -> pa.Schema:
+        return numbered(pa.schema([field.with_nullable(self.has_null(rows, field.name)) for field in rows.table.schema]))
 
-    def has_null(self, rows: pa.Table, column: str) -> bool:
-        return column in rows.column_names and rows[column].null_count > 0
+    def has_null(self, rows: RowsOfRelation, column: str) -> bool:
+        return column in rows.table.column_names and rows.table[column].null_count > 0
 
-    def matches(self, query: Query, rows: pa.Table, shown: Sequence[ShownColumn]) -> pa.Table:
-        return answered(query, rows, shown, **self._options)
+    def matches(self, query: Query, rows: RowsOfRelation, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> Any:
+        found = answered(query, rows.table, shown, numbers, **self._options)
+        kinds = dict(zip(rows.table.column_names, rows.kinds))
+        relation = self._con.from_arrow(found)
+        back = {
+            each.name: kinds[each.field]
+            for each, kind in zip(shown, relation.types)
+            if each.of_input and kinds[each.field] != str(kind)
+        }
+        return _cast(relation, back) if back else found
+
+
+class RowsOfRelation(NamedTuple):
+    """Rows as Arrow has them, and the types that DuckDB says their columns have: it has more of them."""
+
+    table: pa.Table
+    kinds: tuple[str, ...]
+
+
+def _cast(relation: Any, kinds: Mapping[str, str]) -> Any:
+    """Return a relation with other types of some columns."""
+    quoted = {'"' + name.replace('"', '""') + '"': kind for name, kind in kinds.items()}
+    return relation.project(f"* REPLACE ({', '.join(f'CAST({name} AS {kind}) AS {name}' for name, kind in quoted.items())})")

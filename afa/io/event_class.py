@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from afa.errors import AfaError
-from afa.schema import LEFT_OUT, Date, Instant, Time
+from afa.schema import DECIMALS, LEFT_OUT, Date, Instant, Time
 from punctuation.door import Table, scalar_of, table_of
 from punctuation.timestamps import is_time_type
 
@@ -92,6 +93,7 @@ def event_class(
     make: Any = NamedTuple  # its fields are known at run time only
     made = make(name, fields)
     setattr(made, LEFT_OUT, left_out)
+    setattr(made, DECIMALS, tuple(name for name, _ in fields if pa.types.is_decimal(kinds[name])))
     return made  # type: ignore[no-any-return]
 
 
@@ -112,6 +114,22 @@ def _type_of(kind: pa.DataType) -> Any:
     if is_time_type(kind):
         return Date if pa.types.is_date(kind) else Time
     return float if pa.types.is_decimal(kind) else scalar_of(kind)
+
+
+def is_beyond_fields(kind: pa.DataType) -> bool:
+    """Return whether Arrow tells values of a type apart, but a field does not hold each of them as it is: a DECIMAL, a time."""
+    if (scalar_of(kind) is not None and not pa.types.is_uint64(kind)) or pa.types.is_interval(kind):  # a month may be 30 days
+        return False
+    try:
+        pc.dictionary_encode(pa.array([], kind))
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def with_ints(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
+    """Return a schema with columns more, of ints, some of which may be missing."""
+    return pa.schema([*schema, *(pa.field(name, pa.int64()) for name in names)])
 
 
 def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:

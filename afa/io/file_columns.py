@@ -18,6 +18,8 @@ from punctuation.timestamps import counted, times_of
 
 TICKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 TIME, KEY, ANY = "int or timestamp", "key", "any"
+ORDER = "the order of rows"
+"""What a column is for that orders rows of one instant."""
 TYPES = {kind.__name__: arrow_type(kind) for kind in (int, float, bool, str)}
 
 
@@ -56,7 +58,7 @@ def convert(table: pa.Table, columns: Iterable[FileColumn], tick: str | None, pl
         array = one_array(without_views(table.column(column.source)))
         if array.null_count and not column.optional:
             hint = "" if column.kind == TIME or column.target == "diff" else f"; {column.kind} | None would allow it"
-            hint = "; leave rows without a key out, or give them one" if column.role == "the key" else hint
+            hint = "; NULLS LAST behind it in ORDER BY of SQL would allow it" if column.role == ORDER else hint
             row = pc.index(array.is_null(), True).as_py()
             raise place.fault(column, row, f"expected {column.kind} ({column.role}) but got no value{hint}")
         coded = pa.types.is_dictionary(array.type)

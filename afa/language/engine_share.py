@@ -17,7 +17,7 @@ from sqlglot import exp
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_nodes import check
 from afa.language.sql_statement import Named, RowPatternMatch, Word
-from afa.language.sql_text import SqlText
+from afa.language.sql_text import SqlText, plain
 
 OF_ROWS = ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER", "FINAL")
 """Functions of rows that sqlglot has no nodes for."""
@@ -55,12 +55,12 @@ class _Division:
             each.set("this", self._key(each.this))
         defines = list[Named]()
         for each in match.defines:
-            self._here = each.name.said.strip('"`').lower()
+            self._here = plain(each.name.said).lower()
             defines.append(each._replace(value=self._in_front(each.value.copy())))
         self._here = ""
         found, behind, made = list[Named](), dict[str, Any](), dict[str, Any]()
         for each in match.measures:
-            name = each.name.said.strip('"`')
+            name = plain(each.name.said)
             value = self._in_front(each.value.copy().transform(_put(made)))
             alone = next(value.find_all(exp.AggFunc, exp.Window), None)
             if each.final or self._reads(value) or (alone is not None and not self._reads(alone)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -36,7 +38,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
-from afa.schema import Schema
+from afa.schema import DECIMALS, Schema
 from punctuation.durations import in_units
 from speculation.around import Around
 from speculation.before_after import Before
@@ -49,6 +51,7 @@ from speculation.row_filter import FilteredInput, RowFilter
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
+LOGGER = logging.getLogger("afa.language")
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -482,9 +485,17 @@ def text_given(text: Any) -> str:
 
 
 def over_events(
-    event: Any, tick: str | None, made: Callable[[type, str | None], Query], name: str = "Event", time: str | None = None
+    event: Any,
+    tick: str | None,
+    made: Callable[[type, str | None], Query],
+    name: str = "Event",
+    time: str | None = None,
+    said: Collection[str] | None = None,
 ) -> Query:
-    """Return the query that is made over a class of events, which may be given as a table, and the tick of these."""
+    """Return the query that is made over a class of events, which may be given as a table, and the tick of these.
+
+    ``said``: all names of columns in its text, in small letters; others are left out.
+    """
     if event is None:
         raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")
     if isinstance(event, type):
@@ -495,18 +506,40 @@ def over_events(
         cls, unit = events_of(event, name, time, tick, without)
         return made(cls, tick or unit)
 
-    return over_named(read)
+    return over_named(read, said)
 
 
-def over_named(read: Callable[[Collection[str]], Query]) -> Query:
+def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] | None = None) -> Query:
     """Return the query that is read over a table's class without some columns: those of times that it does not name.
 
-    Of these the values need be no ticks.
+    Of these the values need be no ticks. ``said``: without any that is not among these names, unless rows stand in the order of
+    all their values.
     """
     found = read(())
     tree, schema = found.tree, Schema.of(found.tree.event, "event")
-    named = {*fields_in(tree.order), tree.time, schema.instant, *tree.key, *(field for _, field, _ in tree.neighbours)}
-    for node, _ in nodes_of((tree.pattern, tree.before, tree.after, tree.returns or (), tree.virtual), ""):
+    orders = [order for order in (tree.order, tree.rank) if order is not None]
+    named = {*(name for order in orders for name in fields_in(order)), tree.time, *tree.key}
+    named |= {field for _, field, _ in tree.neighbours}
+    ends, shown = (tree.before, tree.after, tree.begins, tree.ends), (tree.returns or (), tree.asked)
+    for node, _ in nodes_of((tree.pattern, ends, shown, tree.virtual, tree.where), ""):
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
-    without = [name for name in schema.times if name not in named]
-    return read(without) if without else found
+    for name in getattr(tree.event, DECIMALS, ()):
+        if name in named:
+            _tell_of_decimals(name)
+    if said is not None and not any(VALUES in order for order in orders):
+        kept = {tree.time, None if tree.rank else schema.instant}
+        without = [field.name for field in schema.fields if field.name.lower() not in said and field.name not in kept]
+    else:
+        without = [name for name in schema.times if name not in named and name != schema.instant]
+    try:
+        return read(without) if without else found
+    except QueryError:  # the text names a column where no value of it is ever read, as LAST(x, 2) of one row
+        return found
+
+
+@functools.cache
+def _tell_of_decimals(name: str) -> None:
+    LOGGER.warning(
+        f"a DECIMAL is taken as the nearest float, as of {name}, and sums of such are those of floats; where that matters, let the "
+        f"column be an int of the smallest unit, CAST({name} * 100 AS BIGINT)"
+    )

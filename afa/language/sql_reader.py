@@ -39,7 +39,7 @@ from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_select import AnswerReader
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
-from afa.language.sql_text import DIALECTS
+from afa.language.sql_text import DIALECTS, plain
 from afa.language.sql_views import InputView
 from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
@@ -371,7 +371,7 @@ class _SqlText:
 
     def _name(self, written: str) -> str:
         """Return the name of a variable: as it is written first."""
-        name = written.strip('"`')
+        name = plain(written)
         if not name.isidentifier() or name.startswith("_"):
             raise RefusedError(f"expected a variable of letters, digits and _ (not the first) but got {written}", 0)
         in_sql = f'"{name}"' if written[0] in '"`' else f'"{written.upper()}"'  # what a quoted name is compared with
@@ -405,11 +405,11 @@ class _SqlText:
 
     def _subset(self, subset: Word, members: tuple[Word, ...]) -> tuple[str, tuple[str, ...]]:
         written, place = subset
-        known = [self._names.get(plain(member)) for member, _ in members]
+        known = [self._names.get(plain(member).lower()) for member, _ in members]
         for (member, at), name in zip(members, known):
             if name is None or self._variables[name].members != {name}:
                 raise RefusedError(f"expected variables of the pattern in SUBSET but got {member!r}", at)
-        if plain(written) in self._names:
+        if plain(written).lower() in self._names:
             raise RefusedError(f"expected a new name for a SUBSET but got {written!r}, which is a variable", place)
         name, names = self._name(written), tuple(name for name in known if name is not None)
         self._variables[name] = Variable(frozenset(names), False, 0, None)
@@ -436,7 +436,7 @@ class _SqlText:
         slots: dict[str, Component] = {}
         for each in clauses:
             written, place = each.name
-            name = self._names.get(plain(written))
+            name = self._names.get(plain(written).lower())
             if name is None or self._variables[name].members != {name}:
                 known = ", ".join(n for n, v in self._variables.items() if v.members == {n})
                 raise RefusedError(f"expected a variable of the pattern in DEFINE but got {written!r}; they are: {known}", place)
@@ -486,7 +486,7 @@ class _SqlText:
             if every and each.final:
                 said = f"FINAL {self._text.quoted(each.value)}"
                 raise RefusedError(f"expected FINAL before FIRST, LAST or an aggregate but got {said}", each.place)
-            name = each.name.said.strip('"`')
+            name = plain(each.name.said)
             if name.lower() in columns:
                 raise RefusedError(f"expected a name that no column has in MEASURES but got {name!r}", each.name.place)
             if name.lower() in {other.lower() for other in found}:
@@ -573,7 +573,7 @@ class _SqlText:
         if clause is None or clause[1] is None:
             return clause[0].said.lower() if clause else "past last row"
         which, (written, place) = clause[0].said.lower().removeprefix("to "), clause[1]
-        name = self._names.get(plain(written))
+        name = self._names.get(plain(written).lower())
         if name is None:
             raise RefusedError(f"expected a variable of the pattern in AFTER MATCH SKIP but got {written!r}", place)
         if all(self._variables[each].least == 0 for each in self._variables[name].members) and (
@@ -591,8 +591,3 @@ class _SqlText:
 def _tell(text: str, note: str) -> None:
     """Log a note on a query: once, though `afa run` reads it more than once."""
     LOGGER.warning(note)
-
-
-def plain(written: str) -> str:
-    """Return the name of a variable as names are compared."""
-    return written.strip('"`').lower()

@@ -172,6 +172,16 @@ class SqlText:
         return self._upper[i] if 0 <= i < len(self._upper) else ""
 
 
+def plain(written: str) -> str:
+    """Return a name without the quotes that it is written in, of which one in the name stands twice.
+
+    >>> plain('"a""b"'), plain("`a b`"), plain("a")
+    ('a"b', 'a b', 'a')
+    """
+    sign = written[:1]
+    return written[1:-1].replace(sign * 2, sign) if sign in ('"', "`") and written[1:].endswith(sign) else written
+
+
 def shown(said: str) -> str:
     """Return words in one line, and not all of many."""
     said = " ".join(said.split())

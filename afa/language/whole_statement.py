@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
 
 from afa.errors import AfaError, QueryError
@@ -27,7 +27,7 @@ from afa.language.sase_grammar import RefusedError
 from afa.language.sql_order import RANKED
 from afa.language.sql_reader import read, reading
 from afa.language.sql_statement import RowPatternMatch, Statement, Word
-from afa.language.sql_text import DIALECTS
+from afa.language.sql_text import DIALECTS, plain
 
 ROW = "afa_row"
 """The field that numbers rows."""
@@ -74,12 +74,26 @@ class RelationalEngine(ABC):
         """Return whether it is known that a value of a column is missing."""
 
     @abstractmethod
-    def matches(self, query: Query, rows: Any, shown: Sequence[ShownColumn]) -> Any:
-        """Return the matches of a query in rows, with these columns."""
+    def matches(self, query: Query, rows: Any, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> Any:
+        """Return the matches of a query in rows, with these columns.
+
+        ``numbers``: by columns of PARTITION BY whose values no field holds as they are the fields with the numbers of their values.
+        """
+
+    def beside(self, rows: Any) -> Sequence[str]:
+        """Return the columns of matches in such rows that come behind SQL's."""
+        return ()
 
     def rewritten(self, statement: Statement, name: str, rows: Any) -> bool:
         """Return whether the tree of a statement was changed for what is matched; `RefusedError`: it can't stand round it."""
         return False
+
+
+def check_options(said: Mapping[str, Any], takes: Sequence[str], what: str) -> None:
+    """Refuse options that say nothing of a MATCH_RECOGNIZE in a whole statement, which says the rest itself."""
+    other = next((name for name in said if name not in takes), None)
+    if other is not None:
+        raise AfaError(f"expected options of {what}, {', '.join(sorted(takes))}, but got {other}={said[other]!r}")
 
 
 def whole(engine: RelationalEngine, text: str, dialect: str | None, tick: str | None, ties: str | None) -> Any:
@@ -127,7 +141,7 @@ class _StatementWork:
         twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
         if twice is not None:
             raise RefusedError(f"expected columns of different names in front of MATCH_RECOGNIZE but got {twice!r} twice", place)
-        measures = [each.name.said.strip('"`') for each in match.measures]
+        measures = [plain(each.name.said) for each in match.measures]
         fields = _fields(columns, measures)
         rows = engine.renamed(rows, [fields[column.lower()] for column in columns])
         events = engine.events(rows)
@@ -135,8 +149,12 @@ class _StatementWork:
         time = time and fields.get(time.lower(), time)
         if time is not None and engine.has_null(rows, time):
             match.order[0].meta[RANKED], time = True, None
-        query = self._query(name, _renamed(match, fields), events, time)
+        match = _renamed(match, fields)
         shown = [each for each in _shown(match, columns, measures, fields) if each.name not in by]
+        from afa.io.event_class import with_ints  # which loads pyarrow
+
+        numbers = _numbers(match, events)
+        query = self._query(name, match, with_ints(events, numbers.values()), time)
         missing = [each.name for each in shown if each.of_input and each.field not in query.event._fields]  # type: ignore[attr-defined]
         if missing and ROW not in events.names:
             raise RefusedError(
@@ -145,20 +163,21 @@ class _StatementWork:
                 place,
             )
         self._names[name] = f"afa_matches_{uuid.uuid4().hex}"
-        self._views[self._names[name]] = self._behind(engine.matches(query, rows, shown), shown, behind)
+        found = engine.matches(query, rows, shown, numbers)
+        self._views[self._names[name]] = self._behind(found, shown, behind, engine.beside(rows))
 
-    def _behind(self, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any]) -> Any:
+    def _behind(self, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any], beside: Sequence[str]) -> Any:
         """Return the matches with the measures that the engine computes of them."""
         if not behind:
             return found
         names = [each.name for each in shown]
         measures = [each.name for each in shown if not each.of_input]
         begin = names.index(measures[0]) if measures else len(names)
-        kept = [*names[:begin], *behind, *names[begin + len(measures) :], *self._engine.columns(found)[len(names) :]]
+        kept = [*names[:begin], *behind, *names[begin + len(measures) :], *beside]
         made = ", ".join(f"{self._said(node)} AS {self._quoted(name)}" for name, node in behind.items() if node is not None)
         view = f"afa_found_{uuid.uuid4().hex}"
         over = f"(SELECT *, {made} FROM {self._quoted(view)}) AS afa_rows"  # of which no measure can be an aggregate
-        return self._engine.rows(f"SELECT {', '.join(map(self._quoted, kept))} FROM {over}", {**self._views, view: found})
+        return self._engine.answer(f"SELECT {', '.join(map(self._quoted, kept))} FROM {over}", {**self._views, view: found})
 
     def rest(self) -> Any:
         """Return the answer of the statement."""
@@ -176,21 +195,14 @@ class _StatementWork:
 
         ``by``: what the engine is to compute of each row, by names of columns.
         """
-        found, node, before, cte = self._relation(name), place_of(name, self._statement), None, None
+        found = self._relation(name)
         if by:
             made = "".join(f", {self._said(each)} AS {self._quoted(column)}" for column, each in by.items())
             found = f"(SELECT *{made} FROM {found}) AS afa_rows"
-        while node is not None:
-            views = node.args.get("with_") if isinstance(node, exp.Query) else None
-            if views is not None:
-                known = views.expressions
-                if before is views:
-                    known = known[: next(i for i, each in enumerate(known) if each is cte)]
-                if known:
-                    recursive = "RECURSIVE " if views.recursive else ""
-                    found = f"(WITH {recursive}{', '.join(map(self._said, known))} SELECT * FROM {found}) AS afa_rows"
-            cte = node if isinstance(node, exp.CTE) else cte
-            before, node = node, node.parent or self._around(node)
+        for views, known in views_at(place_of(name, self._statement), self._statement):
+            if known:
+                recursive = "RECURSIVE " if views.recursive else ""
+                found = f"(WITH {recursive}{', '.join(map(self._said, known))} SELECT * FROM {found}) AS afa_rows"
         return f"SELECT * FROM {found}"
 
     def _relation(self, name: str) -> str:
@@ -224,12 +236,6 @@ class _StatementWork:
     def _quoted(self, name: str) -> str:
         return str(exp.to_identifier(name, quoted=True).sql(dialect=self._engine.dialect))
 
-    def _around(self, root: Any) -> Any:
-        """Return the node that stands for the MATCH_RECOGNIZE over these rows; None: it is the statement."""
-        over = (name for name, each in self._statement.matches.items() if each.relation.root() is root)
-        name = next(over, None)
-        return None if name is None else place_of(name, self._statement)
-
     def _said(self, node: Any) -> str:
         """Return a part of the statement in the engine's dialect, with names for answers."""
         node = node.copy()
@@ -239,8 +245,10 @@ class _StatementWork:
                 if of is not None:
                     table.set("alias", exp.TableAlias(this=exp.to_identifier(of, quoted=True)))
                 table.set("this", exp.to_identifier(self._names[table.name], quoted=True))
+        writer: Any = Dialect.get_or_raise(self._engine.dialect).generator(unsupported_level=ErrorLevel.RAISE, comments=False)
+        writer.EXPRESSIONS_WITHOUT_NESTED_CTES = set()  # else those of Spark move to the top, where they would hide others
         try:
-            return str(node.sql(dialect=self._engine.dialect, unsupported_level=ErrorLevel.RAISE, comments=False))
+            return str(writer.generate(node, copy=False))
         except UnsupportedError as error:
             raise QueryError(f"expected a statement that {self._engine.name} has words for but got one without: {error}") from error
 
@@ -248,15 +256,17 @@ class _StatementWork:
         """Return the query of one MATCH_RECOGNIZE over rows."""
         table, select = exp.Table(this=exp.to_identifier(name, quoted=True)), exp.select("*")
         if _shows_rows(match) and ROW in events.names:
-            asked = [*(each.name.said.strip('"`') for each in match.measures), ROW]
+            asked = [*(plain(each.name.said) for each in match.measures), ROW]
             select = exp.select(*(exp.column(each, quoted=True) for each in asked))
-        plain = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
-        part = Statement(self._statement.text, select.from_(table), {name: replace(match, relation=plain)})
+        over = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
+        part = Statement(self._statement.text, select.from_(table), {name: replace(match, relation=over)})
+
+        said = {column.name.lower() for node, _ in match.nodes() for column in node.find_all(exp.Column)} | {ROW}
 
         def made(cls: Any, tick: str | None) -> Query:
             return Query(replace(read(part, cls, dialect=self._dialect, tick=tick, ties=self._ties), tick=tick))
 
-        return over_events(events, self._tick, made, time=time)
+        return over_events(events, self._tick, made, time=time, said=said if ROW in events.names else None)
 
 
 def _shows_rows(match: RowPatternMatch) -> bool:
@@ -265,8 +275,30 @@ def _shows_rows(match: RowPatternMatch) -> bool:
 
 def place_of(name: str, statement: Statement) -> Any:
     """Return the node that stands for a MATCH_RECOGNIZE."""
-    trees = [statement.tree, *(each.relation for each in statement.matches.values())]
-    return next(table for tree in trees for table in tree.find_all(exp.Table) if table.name == name)
+    return next(table for tree in trees_of(statement) for table in tree.find_all(exp.Table) if table.name == name)
+
+
+def trees_of(statement: Statement) -> list[Any]:
+    """Return the trees of a statement: its own, and those of the rows in front of each MATCH_RECOGNIZE."""
+    return [statement.tree, *(each.relation for each in statement.matches.values())]
+
+
+def match_over(relation: Any, statement: Statement) -> str | None:
+    """Return the name of the MATCH_RECOGNIZE that stands over these rows; None: they are the statement."""
+    return next((name for name, each in statement.matches.items() if each.relation.root() is relation), None)
+
+
+def views_at(node: Any, statement: Statement) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield each WITH round a node, from the inner ones on, with those of its CTEs that are known at the node."""
+    before, cte = None, None
+    while node is not None:
+        views = node.args.get("with_") if isinstance(node, exp.Query) else None
+        if views is not None:
+            known = views.expressions
+            yield views, known[: next(i for i, each in enumerate(known) if each is cte)] if before is views else known
+        cte = node if isinstance(node, exp.CTE) else cte
+        before, over = node, match_over(node, statement) if node.parent is None else None
+        node = node.parent if over is None else place_of(over, statement)
 
 
 def _refused(engine: RelationalEngine, error: Exception) -> str:
@@ -302,10 +334,11 @@ def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMat
     """Return a MATCH_RECOGNIZE in which columns and measures have the names that they have for afa."""
     for node, _ in match.nodes():
         for column in node.find_all(exp.Column):
-            name = column.name.lower()
-            if isinstance(column.this, exp.Identifier) and fields.get(name, name).lower() != name:
+            name, around = column.name.lower(), column.parent
+            of_variable = isinstance(around, exp.Anonymous) and around.name.upper() == "CLASSIFIER"
+            if not of_variable and isinstance(column.this, exp.Identifier) and fields.get(name, name).lower() != name:
                 column.this.set("this", fields[name])
-    measures = [each._replace(name=Word(fields[each.name.said.strip('"`').lower()], each.name.place)) for each in match.measures]
+    measures = [each._replace(name=Word(fields[plain(each.name.said).lower()], each.name.place)) for each in match.measures]
     return replace(match, measures=tuple(measures))
 
 
@@ -323,3 +356,17 @@ def _shown(
     behind = [each for name, each in inputs.items() if name not in first]
     shown = [ShownColumn(name, fields[name.lower()], False) for name in measures]
     return (*(inputs[name] for name in dict.fromkeys(first) if name in inputs), *shown, *behind)
+
+
+def _numbers(match: RowPatternMatch, events: Any) -> dict[str, str]:
+    """Return by columns of PARTITION BY in a whole table whose values no field holds as they are fields for their numbers.
+
+    These stand there in their place.
+    """
+    from afa.io.event_class import is_beyond_fields  # which loads pyarrow
+
+    found: dict[str, str] = {}
+    for node in match.partition if ROW in events.names else ():
+        if isinstance(node, exp.Column) and node.name in events.names and is_beyond_fields(events.field(node.name).type):
+            node.this.set("this", found.setdefault(node.name, f"{ROW}_key_{len(found)}"))
+    return found

@@ -55,6 +55,15 @@ class FrameOptions(AsOne, total=False):
     max_bytes: int | None
 
 
+class StatementOptions(TypedDict, total=False):
+    """Those of `find` that say something of a MATCH_RECOGNIZE in a whole statement, which says the rest itself."""
+
+    engine: EngineName
+    partial_matches: int | None
+    max_bytes: int | None
+    threads: int | None
+
+
 class SparkOptions(AsOne, total=False):
     """Those of `Options` that Spark's `match` takes."""
 

@@ -1,11 +1,12 @@
 """MATCH_RECOGNIZE over a whole Arrow table, answered with SQL's columns.
 
-Columns of the input leave as they came, whatever their type, by the numbers of their rows, which go through as a field of events.
+Columns of the input leave as they came, whatever their type, by the numbers of their rows, which go through as a field of events. A
+key whose values no field holds as they are is matched by the numbers of its values, in the order in which they come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from afa.language.query import Query
 from afa.language.whole_statement import ROW, ShownColumn
 from afa.replay.find import find
+from punctuation.door import one_array
 
 
 def numbered(schema: pa.Schema) -> pa.Schema:
@@ -21,9 +23,24 @@ def numbered(schema: pa.Schema) -> pa.Schema:
     return schema.append(pa.field(ROW, pa.int64(), nullable=False))
 
 
-def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], **options: Any) -> pa.Table:
-    """Return the matches of a query in a table, with these columns. O(rows) beside `find`."""
-    found = find(query, table.append_column(ROW, pa.array(np.arange(len(table)))), **options)
+def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], numbers: Mapping[str, str], **options: Any) -> pa.Table:
+    """Return the matches of a query in a table, with these columns. O(rows) beside `find`.
+
+    ``numbers``: as of `RelationalEngine.matches`.
+    """
+    given, values = table.append_column(ROW, pa.array(np.arange(len(table)))), dict[str, Any]()
+    for name, number in numbers.items():
+        column = one_array(table[name])
+        coded = (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).dictionary_encode()
+        given, values[name] = given.append_column(number, coded.indices.cast(pa.int64())), coded.dictionary
+    found = find(query, given, **options)
     rows = table.take(found[ROW]) if ROW in found.column_names else None
-    columns = [(rows if each.of_input and rows is not None else found)[each.field] for each in shown]
+    columns = []
+    for each in shown:
+        if each.of_input and rows is not None:
+            columns.append(rows[each.field])
+        elif each.of_input and each.field in numbers:
+            columns.append(values[each.field].take(found[numbers[each.field]]))
+        else:
+            columns.append(found[each.field])
     return pa.table(columns, names=[each.name for each in shown])

@@ -3,7 +3,7 @@
     events.transform(afa.spark.match(automaton, key="tail", time="at", window="24 hours"))
 
 plan            `match`
-whole_sql       `sql`
+whole_sql       `sql`; changes_read: how a statement reads the changes of a stream
 pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
 replay_plan     `replay`: a static table, read only where a match can lie
 candidate_rows  rows that may be what a match must contain; box_conditions: as conditions that readers hold against statistics

@@ -5,6 +5,7 @@ A table is matched as a whole, in buckets of its keys, by `afa.find`. A stream i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,22 +13,21 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from sqlglot import exp
 
 from afa.errors import AfaError
 from afa.language.query import Query
-from afa.language.sase_grammar import RefusedError
-from afa.language.sql_nodes import CALLED
 from afa.language.sql_statement import Statement
-from afa.language.whole_statement import RelationalEngine, ShownColumn, place_of, whole
+from afa.language.whole_statement import RelationalEngine, ShownColumn, check_options, whole
 from afa.replay.table_answer import answered, numbered
+from afa.spark.changes_read import CHANGE, ChangesRead
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
 from afa.spark.typed import column
 
-KINDS = (exp.Distinct, exp.Group, exp.AggFunc, exp.Window, exp.Except, exp.Intersect, exp.Exists)
-"""What reads several rows: of changes it counts those that take back, too."""
+OF_TABLES = ("engine", "max_bytes", "partial_matches")
+OF_STREAMS = ("checkpoint", "lateness", "metrics", "partial_matches", "since", "speculation")
+"""The options that say something of a MATCH_RECOGNIZE."""
 
 
 def sql(
@@ -58,7 +58,9 @@ def sql(
     late : "drop" or "raise"
         Of a stream: whether rows behind the watermark are counted only, or stop the query.
     options
-        Of a stream: as of `match`, ``lateness=``, ``speculation=``, ``checkpoint=`` .. Of a table: as of `afa.find`.
+        Of a stream, as of `match`: ``lateness=``, ``speculation=``, ``checkpoint=``, ``since=``, ``metrics=``,
+        ``partial_matches=``.
+        Of a table, as of `afa.find`: ``engine=``, ``partial_matches=``, ``max_bytes=``.
 
     Returns
     -------
@@ -75,6 +77,7 @@ def sql(
     """
     if late not in ("drop", "raise"):
         raise AfaError(f'expected "drop" or "raise" but got late={late!r}: a late row is no row of the answer')
+    check_options(options, sorted({*OF_STREAMS, *OF_TABLES}), "afa.spark.sql")
     return whole(_Spark(spark, buckets, {"late": late}, options), text, dialect, tick, ties)  # type: ignore[no-any-return]
 
 
@@ -83,7 +86,7 @@ class _Spark(RelationalEngine):
 
     def __init__(self, spark: Any, buckets: int, of_streams: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         self._spark, self._buckets, self._of_streams, self._options = spark, buckets, of_streams, options
-        self._changes: set[str] = set()
+        self._changes, self._streams = ChangesRead(), itertools.count(1)
 
     def answer(self, statement: str, views: Mapping[str, Any]) -> DataFrame:
         if not views:
@@ -112,69 +115,44 @@ class _Spark(RelationalEngine):
     def has_null(self, rows: DataFrame, column: str) -> bool:
         return False
 
+    def beside(self, rows: DataFrame) -> Sequence[str]:
+        return CHANGE if rows.isStreaming else ()
+
     def rewritten(self, statement: Statement, name: str, rows: DataFrame) -> bool:
         """With the columns of changes in each SELECT, in a stream."""
         if not rows.isStreaming:
             return False
-        match, node = statement.matches[name], place_of(name, statement)
-        if any(table.name in self._changes for table in match.relation.find_all(exp.Table)):
-            raise RefusedError(
-                "expected one MATCH_RECOGNIZE in a stream but got another one over what it answers; write a statement for each, "
-                "and let the changes of the one come to the other by afa.spark.match(.., diff='diff')",
-                match.place,
-            )
-        self._changes.add(name)
-        of = node.alias or match.relation.alias_or_name or None
-        while node is not None:
-            if isinstance(node, exp.Exists | exp.In | exp.Except | exp.Intersect) or (
-                isinstance(node, exp.Union) and node.args["distinct"]
-            ):
-                raise self._many(CALLED.get(type(node).__name__, type(node).__name__.upper()), statement, node)
-            if isinstance(node, exp.Select):
-                self._with_changes(node, statement, of)
-                of = None
-            node = node.parent
+        self._changes.follow(statement, name)
         return True
 
-    def _with_changes(self, select: Any, statement: Statement, of: str | None) -> None:
-        """Add the columns of changes to a SELECT over them; refuse one that reads several as rows."""
-        parts = [*select.expressions, *(select.args.get(name) for name in ("group", "having", "distinct", "qualify"))]
-        named = [column.name.lower() for part in parts if part is not None for column in part.find_all(exp.Column)]
-        many = next((found for part in parts if part is not None for found in part.find_all(*KINDS)), None)
-        if many is not None and "diff" not in named:
-            raise self._many(statement.text.quoted(many), statement, many)
-        if many is None and not select.is_star and "diff" not in named:
-            for name in ("le", "re", "diff"):
-                select.append("expressions", exp.column(name, table=of, quoted=True))
-
-    def _many(self, said: str, statement: Statement, node: Any) -> RefusedError:
-        return RefusedError(
-            f"expected what reads the changes of a stream one by one but got {said}: a change takes a row back where diff is -1; "
-            f"write SUM(diff) for COUNT(*), SUM(x * diff) for SUM(x), or group what afa.spark.keep_current keeps",
-            statement.text.place(node),
-        )
-
-    def matches(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
+    def matches(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> DataFrame:
+        check_options(self._options, *((OF_STREAMS, "a stream") if rows.isStreaming else (OF_TABLES, "a table, a bucket a thread")))
         if not rows.isStreaming:
-            return self._found(query, rows, shown)
+            return self._found(query, rows, shown, numbers)
         time = query.events.instant if query.events is not None else None
         if time is None:
             raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
-        said = {"name": f"match {len(self._changes)}", **self._of_streams, **self._options}  # each has numbers of its own
+        said = {"name": f"match {next(self._streams)}", **self._of_streams, **self._options}  # each has numbers of its own
         found = rows.transform(match(query, time=time, buckets=self._buckets, on_fault="raise", **said))
-        columns = [*((each.field, each.name) for each in shown), *((name, name) for name in ("le", "re", "diff"))]
+        twice = next((each.name for each in shown if each.name.lower() in CHANGE), None)
+        if twice is not None:
+            raise AfaError(
+                f"expected another name than {twice} in a stream, whose changes have it; write AS in MEASURES, or in front"
+            )
+        columns = [*((each.field, each.name) for each in shown), *((name, name) for name in CHANGE)]
         return found.where("kind = 'match'").select(*(column(field).alias(name) for field, name in columns))
 
-    def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn]) -> DataFrame:
+    def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> DataFrame:
         """Return the matches in a table; a bucket of keys is a table of its own."""
         options = self._options
 
         def work(table: pa.Table) -> pa.Table:
-            return answered(query, table, shown, threads=1, **options).cast(schema)
+            return answered(query, table, shown, numbers, threads=1, **options).cast(schema)
 
         empty = _in_arrow(rows).empty_table()
-        schema = answered(query, empty, shown, threads=1, **options).schema
-        keys = [column(name) for name in query.tree.key]
+        schema = answered(query, empty, shown, numbers, threads=1, **options).schema
+        fields = {number: name for name, number in numbers.items()}  # which are numbers in a bucket
+        keys = [column(fields.get(name, name)) for name in query.tree.key]
         number = F.pmod(F.xxhash64(*keys), F.lit(self._buckets)) if keys else F.lit(0)
         bucket = "afa_bucket"
         with by_value(query.automaton, query.event):

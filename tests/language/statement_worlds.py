@@ -100,8 +100,17 @@ def numbered(seed: str, number: int) -> World:
     return World(seed, number // 2, choose.one(tuple(FRONTS)), choose.one(TEMPLATES), tuple(rows), choose.chance(40))
 
 
-def check(of: World, engine: str) -> Seen:
-    """Ask both; what was met."""
+class Asked(NamedTuple):
+    """A world, asked of DuckDB: the statement, what it answers, and the database."""
+
+    text: str
+    wanted: Counter[Any]
+    con: Any
+    shown: int
+
+
+def asked(of: World) -> Asked:
+    """What a statement must answer; `TooManyError`: there is more than brute force can do."""
     try:
         statement = query(of.seed, of.family, features() - AROUND)[0]
     except AfaError as error:
@@ -111,11 +120,8 @@ def check(of: World, engine: str) -> Seen:
     con = database(of.rows)
     named = FRONTS[of.front]
     text = filled(of.template, named, f"{of.front} {clauses}", f"{OVER} {OVER_CLAUSES}")
-    try:
-        front = con.sql(f"{'WITH ' + named if named else ''} SELECT * FROM {of.front}").fetchall()
-        shown = judged(statement, [Row(*row[:-1]) for row in front])
-    except TooManyError:
-        return Seen({"not compared": 1})
+    front = con.sql(f"{'WITH ' + named if named else ''} SELECT * FROM {of.front}").fetchall()
+    shown = judged(statement, [Row(*row[:-1]) for row in front])
     con.register("judged", shown)
     over = con.sql(OVER.format(m="judged").removeprefix("(").removesuffix(")")).fetchall()
     found = OVER_MATCHER.answer([TableRow(OverRow(x), i, FOREVER) for x, i in over])
@@ -123,11 +129,19 @@ def check(of: World, engine: str) -> Seen:
     con.register(
         "judged_over", pa.table({"c": pa.array([c for c, _ in pairs], "int64"), "i": pa.array([i for _, i in pairs], "int64")})
     )
-    wanted = bag(con.sql(filled(of.template, named, "judged", "judged_over")))
+    return Asked(text, bag(con.sql(filled(of.template, named, "judged", "judged_over"))), con, len(shown))
+
+
+def check(of: World, engine: str) -> Seen:
+    """Ask both; what was met."""
+    try:
+        text, wanted, con, shown = asked(of)
+    except TooManyError:
+        return Seen({"not compared": 1})
     answer = bag(afa.duckdb.sql(con, text, tick="s", engine=engine))
     assert answer == wanted, f"missing {wanted - answer}, too much {answer - wanted}\n{text}"
-    there = {"compared": 1, "rows": sum(answer.values()), "shown": len(shown), of.template: 1, of.front: 1}
-    return Seen({**there, "by the engine": len(shown) * of.engine})
+    there = {"compared": 1, "rows": sum(answer.values()), "shown": shown, of.template: 1, of.front: 1}
+    return Seen({**there, "by the engine": shown * of.engine})
 
 
 def by_engine(statement: Statement) -> Statement:

@@ -53,6 +53,62 @@ def test_columns_are_those_of_sql(con: Any) -> None:
     assert [row[:5] for row in found.fetchall()] == [("A", 1, None, 9, [1]), ("A", 2, 7, 7, [2]), ("A", 3, 7, 8, None)]
 
 
+def test_keys_and_columns_leave_in_the_type_in_which_they_came(con: Any) -> None:
+    con.execute(
+        """CREATE TABLE kinds AS SELECT * FROM (VALUES
+           (1, 9007199254740993::HUGEINT, 1.10::DECIMAL(10, 2), 1.00000000000000000001::DECIMAL(38, 20), 'a'::ENUM('b', 'a'),
+            '{}'::JSON),
+           (2, 9007199254740992, 1.20, 1.00000000000000000002, 'b', '[1]'), (3, NULL, NULL, NULL, NULL, NULL),
+           (4, 9007199254740993, 1.10, 1.00000000000000000001, 'a', '{}')) t(i, huge, exact, wide, word, json)"""
+    )
+    con.execute(
+        """CREATE VIEW all_kinds AS SELECT *, nullif('6ba7b810-9dad-11d1-80b4-00c04fd430c' || i % 3, '2')::UUID AS u,
+           18446744073709551615::UBIGINT - (i % 3 = 0)::UBIGINT AS large, DATE '2024-01-01' + (i % 3)::INTEGER AS day,
+           TIME '10:00:00' AS clock,
+           TIMESTAMP_S '2024-01-01' + INTERVAL (i % 3) SECOND AS second, TIMESTAMPTZ '2024-01-01 00:00:00+00' AS zoned,
+           encode(word) AS bytes, '101'::BIT AS bits, TIMETZ '10:00:00+02' AS there, INTERVAL 1 MONTH AS long FROM kinds"""
+    )
+    table = con.table("all_kinds")
+    kinds = dict(zip(table.columns, table.types))
+    for key in kinds.keys() - {"long"}:
+        clauses = f"MATCH_RECOGNIZE (PARTITION BY {key} ORDER BY i MEASURES COUNT(*) AS n PATTERN (A+))"
+        found = afa.duckdb.sql(con, f"SELECT * FROM all_kinds {clauses}")
+        gc.collect()
+        wanted = con.sql(f"SELECT {key}, count(*) AS n FROM all_kinds GROUP BY 1")
+        assert (found.columns, found.types) == (wanted.columns, wanted.types), key
+        assert sorted(found.fetchall(), key=str) == sorted(wanted.fetchall(), key=str), key
+    rows = "MATCH_RECOGNIZE (PARTITION BY exact ORDER BY i MEASURES COUNT(*) AS n ALL ROWS PER MATCH PATTERN (A+))"
+    found = afa.duckdb.sql(con, f"SELECT * EXCLUDE (n) FROM all_kinds {rows}")
+    assert dict(zip(found.columns, found.types)) == kinds
+    in_order = ", ".join(kinds)
+    assert found.project(in_order).order("i").fetchall() == table.project(in_order).order("i").fetchall()
+    with pytest.raises(AfaError, match=r"(?s)column 'long' is month_day_nano_interval"):
+        afa.duckdb.sql(con, f"SELECT * FROM all_kinds {rows.replace('exact', 'long')}")
+    for inside in ("[huge]", "{'BIT': bits}"):
+        with pytest.raises(AfaError, match=r"(HUGEINT|BIT) in column 'held'; cast it"):
+            afa.duckdb.sql(con, f"SELECT * FROM (SELECT *, {inside} AS held FROM all_kinds) {rows}")
+    enum = "SELECT n FROM (SELECT *, 'BIT'::ENUM('BIT') AS held FROM all_kinds WHERE i < 2)"
+    assert afa.duckdb.sql(con, f"{enum} {rows}").fetchall() == [(1,)]
+
+
+def test_what_a_statement_does_not_name_is_no_matter(con: Any) -> None:
+    con.execute("CREATE VIEW beside AS SELECT *, NULL::TIMESTAMP AS ts, 18446744073709551615::UBIGINT AS large FROM ticks")
+    for order in ('"at"', '"at" DESC', "price"):
+        text = f"MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY {order} MEASURES COUNT(*) AS n PATTERN (A+))"
+        assert afa.duckdb.sql(con, f"SELECT * FROM beside {text} ORDER BY ALL").fetchall() == [("A", 3), (None, 3)]
+    text = "MATCH_RECOGNIZE (ORDER BY price MEASURES LAST(b.symbol, 2) AS n PATTERN (A b))"
+    assert afa.duckdb.sql(con, f"SELECT n FROM beside {text}").fetchall() == [(None,)] * 3
+    with pytest.raises(AfaError, match="expected an int64 but got large=18446744073709551615"):
+        afa.duckdb.sql(con, "SELECT * FROM beside MATCH_RECOGNIZE (ORDER BY price MEASURES LAST(large) AS l PATTERN (A+))")
+
+
+def test_quotes_in_names_and_variables_that_columns_are_called_like(con: Any) -> None:
+    con.execute('CREATE VIEW quoted AS SELECT price AS "a""b", "at" AS "class", "at" AS le FROM ticks WHERE symbol = \'A\'')
+    text = """SELECT "x""y", c, d FROM quoted MATCH_RECOGNIZE (ORDER BY le MEASURES LAST("a""b") AS "x""y", CLASSIFIER(class) AS c,
+              CLASSIFIER("le") AS d PATTERN (class "le"+))"""
+    assert afa.duckdb.sql(con, text).fetchall() == [(8, "class", "le")]
+
+
 def test_names_that_no_field_has(con: Any) -> None:
     con.execute(
         'CREATE VIEW odd AS SELECT symbol AS "le", "at" AS "class", price AS "my price", tags AS diff, 1 AS afa_row FROM ticks'
@@ -80,6 +136,11 @@ def test_tables_of_python(con: Any) -> None:
     mine = con.sql("FROM ticks WHERE symbol = 'A'").to_arrow_table()
     assert afa.duckdb.sql(con, f"SELECT low FROM (FROM mine) {FALL} WHERE low < (SELECT max(price) FROM mine)").fetchall() == [(7,)]
     assert len(mine) == 3
+    text = afa_text = mine
+    for name in ("text", "afa_text", "con"):
+        con, other = (mine, con) if name == "con" else (con, con)
+        assert afa.duckdb.sql(other, f"SELECT low FROM {name} {FALL}").fetchall() == [(7,)]
+    assert text is afa_text
 
 
 def test_over_one_another(con: Any) -> None:
@@ -205,8 +266,10 @@ def test_options_are_those_of_find(con: Any) -> None:
     timed = "WITHIN INTERVAL '5' SECOND DEFINE"
     found = afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL.replace('DEFINE', timed)} ORDER BY 1", tick="s", engine="interpreted")
     assert found.fetchall() == [(4,), (7,)]
-    with pytest.raises(AfaError, match=r"window=3"):
-        afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL}", window=3)
+    for said in ({"window": 3}, {"members": "le"}, {"key": "symbol"}, {"nothing": True}):
+        ((name, value),) = said.items()
+        with pytest.raises(AfaError, match=f"expected options of afa.duckdb.sql, engine, .* but got {name}={value!r}"):
+            afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL}", **said)
     with pytest.raises(AfaError, match='expected "value" or None but got ties='):
         afa.duckdb.sql(con, f"SELECT low FROM ticks {FALL}", ties="any")
 
@@ -231,3 +294,11 @@ def test_a_large_table_keeps_its_types(con: Any) -> None:
         expected.append((k, len(taken), sum(row["d"] for row in taken)))
     assert afa.duckdb.sql(con, text).fetchall() == expected
     assert pa.types.is_decimal(afa.duckdb.sql(con, text).to_arrow_table().schema.types[2])
+
+
+def test_keys_that_the_engine_computes_are_told_apart_exactly(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE near AS SELECT * FROM (VALUES (1, 9007199254740993), (2, 9007199254740992), (3, 9007199254740993)) t(i, n)"
+    )
+    text = "SELECT * FROM near MATCH_RECOGNIZE (PARTITION BY n::HUGEINT + 1 ORDER BY i + 1 MEASURES COUNT(*) AS c PATTERN (A+))"
+    assert sorted(afa.duckdb.sql(con, text).fetchall()) == [(1,), (2,)]
