@@ -8,7 +8,7 @@ walked          these ways, backward: sets of partial matches, and the picks tha
 graph           its nodes; each walk through them from the end is a path, no two are the same
 aggregates      count, sum, min and max of a field over all paths, in one pass of the graph
 having          of the paths those whose sums satisfy a condition, with early cuts and a budget
-satisfying      the graph of those that satisfy a condition, folded forward; path_function: one that is a function
+satisfying      the graph of those that satisfy a condition, folded forward, maybe a function
 lineage         `Lineage`: paths, count, events, aggregates
 lineage_table   the graph as an Arrow table
 

@@ -7,5 +7,5 @@ rewritten_engine  the engine of any rewritten automaton, around the one that run
 known_ahead       the changes of arcs in a batch, as lifetimes
 triggers          triggering sets as a rewriting: the arcs in force, and their bits
 reduction         how an arc is taken apart for them
-vectors           the event parts, of whole columns at once; column_condition: so a condition of events
+vectors           the event parts, of whole columns at once, and so a condition of events
 """

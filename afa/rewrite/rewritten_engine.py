@@ -17,7 +17,7 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.promised import Paths, PromisesByKey, Tests
 from afa.engine import Batch, Budget, Engine, Host, NumberedEngine
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable

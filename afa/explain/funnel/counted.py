@@ -11,10 +11,9 @@ from afa.explain.funnel.causes import Facts, cause_of
 from afa.explain.funnel.counting import Counting
 from afa.explain.funnel.fence_parts import CountedFence
 from afa.explain.funnel.funnel import ArcCount, Funnel, Miss, PartCount, StateCount
-from afa.explain.funnel.labels import label_of
+from afa.explain.funnel.labels import as_date, is_dated, label_of
 from afa.explain.funnel.near_misses import KEPT, events_behind
 from afa.explain.funnel.negations import but_for
-from afa.explain.funnel.spans_in_words import as_date, is_dated
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
