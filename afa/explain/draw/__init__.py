@@ -8,8 +8,7 @@ places            where states, arcs and labels stand: the best of several layou
 layered           a layered layout; labels are nodes of it, in stacks; which arcs run upward
 arc_labels        the lines of text beside an arc, and where they are broken
 operator_drawing  that of operators: their arcs in force, with their lifetimes; what notebooks show
-in_words          fences in words
 font_widths       how wide text is
 terminal          a rich table of arcs
-words             what all say about an arc: its kind, and the source text of its functions
+words             what all say about an arc: its kind, the source text of its functions, and fences in words
 """

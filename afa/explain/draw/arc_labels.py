@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from afa.explain.draw.font_widths import fitting, width_of
-from afa.explain.draw.in_words import said
-from afa.explain.draw.words import fence_of, final_states, function_text, kind_of, transfer_of
+from afa.explain.draw.words import fence_of, final_states, function_text, kind_of, said, transfer_of
 from afa.model.arc import Arc, name_of
 from afa.model.automaton import Automaton
 from punctuation.durations import NANOSECONDS

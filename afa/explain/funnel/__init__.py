@@ -1,7 +1,7 @@
 """Why there is no match: what arcs were asked, where partial matches ended, the nearest misses, and one sentence.
 
 funnel           the object that says so; labels: what arcs and durations are called
-operator_funnel  the method `funnel` of operators; counted: what an engine holds, as one
+counted          the method `funnel` of operators: what an engine holds
 counting         the events of each key in order, forward: what is asked, what ends; tally: the counts, the values of a field
 standing         the partial matches of a key, by state and register
 fence_parts      a fence as its conjuncts, each with its counts
