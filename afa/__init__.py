@@ -169,7 +169,7 @@ METHODS: dict[type, dict[str, str]] = {
     _Matching: {
         "draw": "afa.explain.draw.operator_drawing",
         "_repr_html_": "afa.explain.draw.operator_drawing",
-        "funnel": "afa.explain.funnel.operator_funnel",
+        "funnel": "afa.explain.funnel.counted",
     },
     _ArcInput: {"restore_log": "afa.arclog.log_state"},
     StageMaker: {"before": "speculation.layers", "restore": "speculation.layers"},

@@ -50,7 +50,7 @@ def rewritten_engine(name: str, setup: Setup) -> Engine:
         What `make_engine` raises; or an arc does not split.
     """
     triggers = Triggers(Reduction(setup.automaton, setup.sequence), setup.table.events)
-    inner = make_engine(name, setup._replace(automaton=triggers.automaton, table=triggers.table, faults=None))
+    inner = make_engine(name, setup._replace(automaton=triggers.reduction.rewritten, table=triggers.table, faults=None))
     return RewrittenEngine(triggers, inner, setup.progress, setup.journal)
 
 

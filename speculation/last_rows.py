@@ -14,7 +14,7 @@ from afa.engine import Logged
 from afa.io.event_batch import EventBatch, batch_of
 from afa.model.copies import crowded
 from afa.model.keys import Keys
-from afa.rewrite.column_condition import ColumnCondition
+from afa.rewrite.vectors import ColumnCondition
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from afa.state.states import Column

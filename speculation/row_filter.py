@@ -13,7 +13,7 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.condition import condition_of
 from afa.errors import SnapshotError, blame
-from afa.rewrite.column_condition import ColumnCondition
+from afa.rewrite.vectors import ColumnCondition
 from afa.schema import Schema, any_payload
 from afa.state.plain import field_columns
 from afa.state.sound import wanted

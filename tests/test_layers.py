@@ -66,8 +66,8 @@ WITH_ARROW = {
     "afa.frames": "slicing",
     "afa.explain.funnel": "funnel",
     "afa.lineage": "lineage_table",
-    "afa.operator": "member_columns",
-    "afa.explain.reasons": "because_column",
+    "afa.operator": "members",
+    "afa.explain.reasons": "because",
     "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
     "replaying sidecar_file slice_work seen_keys stored sweeping table_answer through_spans windowed",
     "afa.extra.live": "serve_run",

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Operator, insert
-from afa.explain.draw.backward import backward
 from afa.explain.draw.font_widths import fitting, width_of
+from afa.explain.draw.layered import backward
 from afa.language.query import Query
 from tests.corpus import PATHS, Case
 from tests.drawn import drawing, faults

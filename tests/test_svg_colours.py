@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from afa.explain.draw.svg_style import DARK, LIGHT
+from afa.explain.draw.svg import DARK, LIGHT
 from tests.browser import Browser, browser_there
 from tests.drawn import Rect
 from tests.random_pictures import random_automaton

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.cli.fault import CommandError
-from afa.explain.reasons.because_column import BECAUSE, because_type
+from afa.explain.reasons.because import BECAUSE, because_type
 from afa.io.answer import Answer, as_arrow
 from afa.io.table_times import TimeType, leaving
-from afa.operator.member_columns import MEMBERS, column_type, in_arrow
+from afa.operator.members import MEMBERS, column_type, in_arrow
 from afa.schema import Field, Schema
 from punctuation.door import Table, table_of
 from punctuation.timestamps import Timed, ticks_in

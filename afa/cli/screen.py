@@ -15,11 +15,11 @@ from rich.text import Text
 from afa.cli.console import Bar, Terminal
 from afa.cli.fault import close_pipes
 from afa.cli.request import CommandRequest
-from afa.explain.reasons.because_column import BECAUSE
+from afa.explain.reasons.because import BECAUSE
 from afa.io.column_texts import in_text, json_texts
 from afa.io.file_bytes import STREAM
 from afa.io.text_files import FileSource
-from afa.operator.member_columns import MEMBERS
+from afa.operator.members import MEMBERS
 from afa.operator.statistics import statistics_of
 from punctuation.time import FOREVER
 

@@ -31,7 +31,7 @@ compiled_states      the states of keys as columns; block: one key read from Pyt
                      to a match, out of a path_table; match_totals: sums over its paths;
                      compiled_invariants: checks of a memory
 scan_program         of automata that choose: ranks of arcs, and what matches show; scan_reading: what is shown of one key, read
-                     from Python; scan_invariants: checks against the engine in Python
+                     from Python
 image                the memory as a file, for another process; image_heap: used and free words, apart
 kernel/              Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR

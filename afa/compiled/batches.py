@@ -18,7 +18,7 @@ from afa.compiled.mixed_rows import mixed_rows
 from afa.compiled.program import ArcProgram
 from afa.compiled.store import Store
 from afa.engine import Host
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 from afa.errors import blame
 from afa.model.arc import TIMEOUT
 

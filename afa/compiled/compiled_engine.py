@@ -28,7 +28,7 @@ from afa.compiled.scan_reading import ScanReading
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.engine import Budget, Ends, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton

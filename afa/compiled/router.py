@@ -25,7 +25,7 @@ from afa.compiled.memory import EMPTY, WordArray
 from afa.compiled.store import Store
 from afa.compiled.workers import Workers
 from afa.engine import Setup
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 
 T = TypeVar("T")
 FEW = 2048

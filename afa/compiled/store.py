@@ -33,7 +33,7 @@ from afa.compiled.path_table import PathTable
 from afa.compiled.record_words import RecordForms, sortable
 from afa.compiled.scan_program import HEAD, SKIPS, ScanProgram
 from afa.engine import Setup
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 from afa.errors import AfaError, BudgetError, ChangeError, blame
 from afa.model.copies import crowded
 from afa.model.event_order import EventOrder, is_list

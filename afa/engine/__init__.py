@@ -14,20 +14,17 @@ was seen. The operator undoes what the engine has noted in the journal right bef
 `commit`. The smallest engine is in tests/oracle_engine.py.
 
 engine_values   what an engine is made with, and what it tells of its state
-logged          output as columns
+logged          output as columns, and where that of a call is cut
 budget          what an operator may hold at most
-host            what it may ask of the operator in the midst of a batch
-protocol        `Engine`
+protocol        `Engine`; `Host`: what it may ask of the operator in the midst of a batch
 by_rows         what follows for engines that take events one by one
-cuts       where the output of a call is cut
 """
 
 from afa.engine.budget import Budget
 from afa.engine.by_rows import ByRows
 from afa.engine.engine_values import Ends, Living, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
-from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
-from afa.engine.protocol import Engine, NumberedEngine
+from afa.engine.protocol import Batch, Engine, Host, NumberedEngine
 
 __all__ = [
     "Batch",

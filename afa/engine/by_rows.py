@@ -9,11 +9,9 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.engine.budget import Budget
-from afa.engine.cuts import Cuts
 from afa.engine.engine_values import Ends, Living, PathTotals, Picks, SoughtMatch, Step, Ways
-from afa.engine.host import Batch, Host
-from afa.engine.logged import Logged
-from afa.engine.protocol import NumberedEngine
+from afa.engine.logged import Cuts, Logged
+from afa.engine.protocol import Batch, Host, NumberedEngine
 from afa.errors import AfaError
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton

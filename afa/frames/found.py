@@ -14,7 +14,7 @@ from afa.io.answer import Answer
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
 from afa.io.table_times import TimeType, leaving
-from afa.operator.member_columns import MEMBERS, in_arrow
+from afa.operator.members import MEMBERS, in_arrow
 from afa.schema import Field
 
 Columns = dict[str, Any]

@@ -10,9 +10,12 @@ The row in front of a slice comes with it, as what goes on there began before, a
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,10 +23,48 @@ from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import End
 from afa.frames.slicing import SortedRows, by_time
-from afa.frames.threads import cores, in_threads
+from afa.model.option_values import threads_of
 from afa.operator.contract import Spanned
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
+
+T = TypeVar("T")
+
+
+class Ended(Exception):  # noqa: N818  (no error: another job has failed)
+    """A job that is not begun any more."""
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(jobs: Sequence[Callable[[bool], T]], threads: int | None) -> list[T]:
+    """Carry out jobs; return what they return, in their order. The first that fails, in this order, ends all.
+
+    A job is told whether others run beside it. ``threads``: None: one for each core. One job, or one thread: in this thread.
+    """
+    threads = min(cores() if threads is None else threads_of(threads), len(jobs))
+    if threads < 2:
+        return [job(False) for job in jobs]
+    over = threading.Event()
+
+    def run(job: Callable[[bool], T]) -> T:
+        if over.is_set():
+            raise Ended
+        return job(True)
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="afa") as pool:
+        futures = [pool.submit(run, job) for job in jobs]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:  # an interrupt, too
+            over.set()
+    failed = [error for future in futures if (error := future.exception()) is not None]
+    for error in sorted(failed, key=lambda error: isinstance(error, Ended)):
+        raise error
+    return [future.result() for future in futures]
 
 
 def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End) -> Columns:

@@ -17,74 +17,26 @@ each start. The compiled engine does it in machine code (`Engine.ways` with a bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
-from afa.engine import Engine, Step
-from afa.lineage.components import Pick
-from afa.lineage.derivation import BEGIN, MATCH, Derivation
-from afa.model.automaton import Automaton
+from afa.engine import Engine, Step, Ways
+from afa.lineage.derivation import derived_ways
 from afa.model.pmatch import PMatch
 from afa.model.transitions import Transitions
 
 
-class SpanMatches(Derivation):
-    """The partial matches over a span of steps, by state and register; none has an ``m`` below the bound ``least``."""
+def bounded_ways(
+    transitions: Transitions, steps: Sequence[Step], ends: Mapping[int, Sequence[PMatch]], re: int, least: int, since: int | None
+) -> Ways | None:
+    """Return what `derived_ways` does, by state and register: of no event with an RE below the bound ``least``."""
 
-    _least: int
-
-    def __init__(
-        self,
-        automaton: Automaton,
-        transitions: Transitions,
-        steps: Sequence[Step],
-        ends: Mapping[int, Sequence[PMatch]],
-        shown: Callable[[Any], Any],
-        least: int,
-    ) -> None:
-        self._least = least
-        steps = [y._replace(start=None, partial=self._merged(y.partial)) for y in steps]
-        super().__init__(automaton, transitions, steps, {i: self._merged(found) for i, found in ends.items()}, shown)
-        begins = range(len(steps)) if _passes_first(automaton, transitions) else ()
-        self._starts = {None: list(begins)}  # by an arc into another state: such steps are asked for that one
-
-    def _merged(self, found: Iterable[PMatch]) -> list[PMatch]:
+    def merged(found: Iterable[PMatch]) -> list[PMatch]:
         """Return the states and registers of partial matches, each once, all with one start and the bound as ``m``."""
-        merged = {(p.state, p.register): None for p in found if p.re >= self._least}
-        return [PMatch(None, self._least, state, register) for state, register in merged]
+        of = dict.fromkeys((p.state, p.register) for p in found if p.re >= least)
+        return [PMatch(None, least, state, register) for state, register in of]
 
-    def back(self, i: int, held: int) -> tuple[dict[Pick, int], int]:
-        """Return what leads to a set at step ``i``. As `Derivation.back`."""
-        if i < 0:  # no step can lead to it: see `Derivation`
-            raise self._impure(0, next(p for n, p in enumerate(self._all) if p is not None and held >> n & 1))
-        return super().back(i, held)
-
-    def reaches(self, before: int) -> bool:
-        """Return whether a computation has taken, or passed, a step below an LE. O(derivation), if there is such a step."""
-        if not self.steps or self.steps[0].le >= before:
-            return False
-        i, held = len(self.steps) - 1, MATCH
-        while held not in (0, BEGIN):
-            i = self.last(i, held)
-            if i < 0 or self.steps[i].le < before:
-                return True
-            picked, held = self.back(i, held)
-            for of in picked.values():
-                held |= of
-            i -= 1
-        return False
-
-
-def _passes_first(automaton: Automaton, transitions: Transitions) -> bool:
-    """Return whether a run may begin with an event that is passed over, so that it is then where it began."""
-    table = transitions.table
-    states, todo = {automaton.start}, [automaton.start]
-    while todo:
-        for event in table.epsilon.get(todo.pop(), ()):
-            if event.arc.dst not in states:
-                states.add(event.arc.dst)
-                todo.append(event.arc.dst)
-    return any(event.arc.ignorable for state in states for event in table.consuming.get(state, ()))
+    steps = [y._replace(start=None, partial=merged(y.partial)) for y in steps]
+    return derived_ways(transitions, steps, {i: merged(found) for i, found in ends.items()}, re, least, since)
 
 
 def span_of(engine: Engine, key: object, le: int, least: int, promised: int) -> list[Step]:

@@ -1,191 +1,159 @@
-"""Backward derivation: which sets of partial matches, one step earlier, lead to a set of them, and by which picks.
+"""Backward derivation, where no engine finds the ways itself: what leads to a match, from the lists that an engine holds.
 
-A set is an int, with a bit for each partial match that was met; two more stand for what is no partial match:
-
-    BEGIN   before the first event of a run: what was begun there has no past
-    MATCH   the match itself; at each step at which it ends, the partial matches that stand for it come into the set
+The list of each step is derived anew from the one before it, with the picks; what does not lead to the match is left out.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from afa.change import Change
-from afa.engine import Step
+import numpy as np
+
+from afa.engine import Step, Ways
 from afa.errors import AfaError
-from afa.lineage.asked_steps import StepIndex
-from afa.lineage.components import Pick, components_in, in_order
-from afa.lineage.steps_taken import Taken, begun, derived
-from afa.model.automaton import Automaton
-from afa.model.pmatch import PMatch
+from afa.lineage.components import Pick, component_of
+from afa.model.pmatch import PMatch, Rest
 from afa.model.transitions import Transitions
 
-BEGIN, MATCH = 1, 2
+Taken = tuple["Pick | None", PMatch]
+"""What was taken (None: all was passed over), and what came of it."""
+Sources = dict["Pick | None", dict["PMatch | None", None]]
+"""What leads to a partial match at a step, by picks: partial matches at the step before; None: it begins."""
 
 
-class Sources(NamedTuple):
-    """What leads to a partial match at a step: by each pick a set; by none a set, itself in it where it rests."""
-
-    picked: dict[Pick, int]
-    passed: int
-
-
-class Derivation:
-    """The partial matches of some starts over a span of steps, backward.
+def derived_ways(
+    transitions: Transitions,
+    steps: Sequence[Step],
+    ends: Mapping[int, Sequence[PMatch]],
+    re: int,
+    least: int | None = None,
+    since: int | None = None,
+) -> Ways | None:
+    """Return all that leads to partial matches; ``re``: of the match that they stand for. O(steps, and what is listed there).
 
     ``steps`` are all steps from the first start to the match, with the partial matches of these starts; ``ends`` the partial
-    matches that stand for the match, by the number of their step; ``shown`` reduces an event's payload to the fields that are
-    told.
+    matches that stand for the match, by the number of their step. ``least``: only events with this RE or a larger one are taken.
+    None: a way comes from a step below ``since``.
     """
+    starts = {p.start for found in ends.values() for p in found}
+    rows: list[tuple[int, PMatch, Pick | None, dict[PMatch | None, None]]] = []  # as of `Ways.groups`, later steps first
+    held: dict[PMatch | None, None] = {}
+    for i in reversed(range(len(steps))):
+        held.update(dict.fromkeys(ends.get(i, ())))
+        if held and since is not None and steps[i].le < since:
+            return None
+        found = _sources(transitions, steps, i, starts, least) if held else {}
+        before: dict[PMatch | None, None] = {}
+        for p in held:
+            assert p is not None
+            if p not in found:
+                raise _impure(steps[i], p)
+            for pick, of in found[p].items():
+                before.update(of)
+                if pick is not None or len(found[p]) > 1 or list(of) != [p]:  # else it rests
+                    rows.append((i, p, pick, of))
+        before.pop(None, None)
+        held = before
+    rows.reverse()
+    return _written(steps, rows, ends, re)
 
-    _least: int | None = None
 
-    def __init__(
-        self,
-        automaton: Automaton,
-        transitions: Transitions,
-        steps: Sequence[Step],
-        ends: Mapping[int, Sequence[PMatch]],
-        shown: Callable[[Any], Any],
-    ) -> None:
-        self.steps, self.size = steps, len(steps)
-        self._shown = shown
-        self._told: dict[tuple[int, Pick], tuple[str, Change]] = {}
-        self._transitions = transitions
-        self._asked = StepIndex(automaton, transitions.table, steps)
-        self._numbers: dict[PMatch, int] = {}
-        self._all: list[Any] = [None, None]  # BEGIN and MATCH
-        self._starts: dict[Any, list[int]] = {p.start: [] for found in ends.values() for p in found}
-        for i, y in enumerate(steps):
-            if y.start in self._starts:
-                self._starts[y.start].append(i)
-        self._sources: dict[int, dict[int, Sources]] = {}
-        self._resting: dict[int, int] = {}  # by step: of what is derived there, all that nothing leads to but itself
-        self._needs: dict[int, tuple[list[list[int]], list[str]]] = {}
-        self._ends = {i: self._set_of(found) for i, found in ends.items()}
-        self._places = sorted(ends)
+def _sources(
+    transitions: Transitions, steps: Sequence[Step], i: int, starts: set[object], least: int | None
+) -> dict[PMatch, Sources]:
+    """Derive the list of a step from the one before it: what leads to each partial match."""
+    y, found = steps[i], dict[PMatch, Sources]()
 
-    def components(self) -> set[str]:
-        """Return the names that arcs in force take events for."""
-        return components_in(self._transitions.table)
-
-    def _set_of(self, found: Sequence[PMatch]) -> int:
-        return sum({1 << self._number(p) for p in found})
-
-    def _number(self, p: PMatch) -> int:
-        number = self._numbers.get(p)
-        if number is None:
-            number = self._numbers[p] = len(self._all)
-            self._all.append(p)
-        return number
-
-    # -- one step back -------------------------------------------------------------------------------------------------------
-
-    def last(self, i: int, held: int) -> int:
-        """Return the last step up to ``i`` at which something may lead to a set otherwise than by leaving it as it is."""
-        found = [_last(self._places, i)] if held & MATCH else []
-        held &= ~(BEGIN | MATCH)
-        need = self._needs.get(held)
-        if need is None:
-            members = [self._all[number] for number in _numbers_in(held)]
-            starts, states = dict.fromkeys(p.start for p in members), dict.fromkeys(p.state for p in members)
-            need = self._needs[held] = [self._starts[start] for start in starts], list(states)
-        found += [_last(places, i) for places in need[0]]
-        return max(max(found), *(self._asked.last(state, i) for state in need[1]), -1)
-
-    def back(self, i: int, held: int) -> tuple[dict[Pick, int], int]:
-        """Return what leads to a set at step ``i``: by each pick, in order, a set at the step before; and by none."""
-        passed = held & BEGIN
-        if held & MATCH:
-            passed |= MATCH if i > self._places[0] else 0
-            held |= self._ends.get(i, 0)
-        held &= ~(BEGIN | MATCH)
-        sources = self._sources.get(i)
-        if sources is None:
-            sources = self._sources[i] = self._derive(i)
-        passed |= held & self._resting[i]
-        picked: dict[Pick, int] = {}
-        for number in _numbers_in(held & ~self._resting[i]):
-            found = sources.get(number)
-            if found is None:
-                raise self._impure(i, self._all[number])
-            passed |= found.passed
-            for pick, of in found.picked.items():
-                picked[pick] = picked.get(pick, 0) | of
-        if len(picked) > 1:
-            picked = {pick: picked[pick] for pick in sorted(picked, key=in_order)}
-        return picked, passed
-
-    def _derive(self, i: int) -> dict[int, Sources]:
-        """Derive the list of a step from the one before it."""
-        y, transitions = self.steps[i], self._transitions
-        found: dict[int, Sources] = {}
-        if y.start in self._starts:
-            self._note(found, begun(transitions, y, self._least), BEGIN)
-        if i and y.follows:
-            x = self.steps[i - 1]
-            for q in x.partial:
-                self._note(found, derived(transitions, q, x.le, y, self._least), 1 << self._number(q))
-        self._resting[i] = sum(1 << p for p, (picked, passed) in found.items() if not picked and passed == 1 << p)
-        return found
-
-    def _note(self, found: dict[int, Sources], taken: Iterable[Taken], source: int) -> None:
+    def note(taken: Iterable[Taken], source: PMatch | None) -> None:
         for pick, p in taken:
-            number = self._number(p)
-            picked, passed = found.get(number, (None, 0))
-            if picked is None:
-                picked = {}
-            if pick is None:
-                passed |= source
-            else:
-                picked[pick] = picked.get(pick, 0) | source
-            found[number] = Sources(picked, passed)
+            found.setdefault(p, {}).setdefault(pick, {})[source] = None
 
-    # -- picks ---------------------------------------------------------------------------------------------------------------
-
-    def told(self, step: int, pick: Pick) -> tuple[str, Change]:
-        """Return a pick as it is told: one object, however many paths have it."""
-        found = self._told.get((step, pick))
-        if found is None:
-            component, payload, re = pick
-            change = Change(self._shown(payload), self.steps[step].le, re, 1, self._transitions.key)
-            found = self._told[step, pick] = component, change
-        return found
-
-    def picks(self) -> Iterator[tuple[str, Change]]:
-        """Yield each pick that is in some path, in order: over sets of all that a step has, one a step."""
-        found: list[tuple[str, Change]] = []
-        i, held = self.size - 1, MATCH
-        while held not in (0, BEGIN):
-            i = self.last(i, held)
-            picked, passed = self.back(i, held)
-            found += (self.told(i, pick) for pick in reversed(picked))
-            held = passed
-            for of in picked.values():
-                held |= of
-            i -= 1
-        found.reverse()
-        return iter(found)
-
-    def _impure(self, i: int, p: PMatch) -> AfaError:
-        return AfaError(
-            f"expected functions that say today of le={self.steps[i].le} what they said when its events came but got no way "
-            f"to state {p.state!r} with register {p.register!r}; fences, transfers and at must be pure"
-        )
-
-
-def _last(places: Sequence[int], i: int) -> int:
-    found = bisect_right(places, i)
-    return places[found - 1] if found else -1
-
-
-def _numbers_in(held: int) -> list[int]:
-    """Return the numbers of the bits that are set."""
-    found = []
-    while held:
-        low = held & -held
-        found.append(low.bit_length() - 1)
-        held ^= low
+    if y.start in starts:
+        note(begun(transitions, y, least), None)
+    if i and y.follows:
+        for q in steps[i - 1].partial:
+            note(derived(transitions, q, steps[i - 1].le, y, least), q)
     return found
+
+
+def _written(
+    steps: Sequence[Step],
+    rows: Sequence[tuple[int, PMatch, Pick | None, dict[PMatch | None, None]]],
+    ends: Mapping[int, Sequence[PMatch]],
+    re: int,
+) -> Ways:
+    """Return rows as `Ways`, which know those steps alone at which something becomes another; what ends does so since then."""
+    numbers: dict[PMatch | None, int] = {None: 0}
+    names: dict[str, int] = {}
+    events: dict[tuple[int, object, int], int] = {}
+    places = {i: place for place, i in enumerate(sorted({i for i, *_ in rows}))}
+    became: dict[PMatch, list[int]] = {}
+
+    def number(p: PMatch | None) -> int:
+        return numbers.setdefault(p, len(numbers) + 1)  # from 2 on
+
+    groups: list[list[int]] = [[], [], [], []]
+    edges: list[tuple[int, int]] = []
+    for group, (i, p, pick, sources) in enumerate(rows):
+        event, name = -1, 0
+        if pick is not None:
+            event = events.setdefault((i, pick.payload, pick.re), len(events))
+            name = names.setdefault(pick.component, len(names))
+        became.setdefault(p, []).append(i)
+        for column, word in zip(groups, (places[i], number(p), event, name)):
+            column.append(word)
+        edges += ((group, number(q)) for q in sources)
+    ended = sorted({(places[max(j for j in became[p] if j <= i)], number(p)) for i, found in ends.items() for p in found})
+    return Ways(
+        times=[steps[i].le for i in places],
+        groups=groups,
+        edges=np.array(edges, np.int64).reshape(-1, 2).T,
+        ends=[[place for place, _ in ended], [p for _, p in ended]],
+        events=[((payload,), event_re) for _, payload, event_re in events],
+        form=lambda payload: payload,
+        components=list(names),
+        numbers=len(numbers) + 1,
+        re=re,
+    )
+
+
+def _impure(y: Step, p: PMatch) -> AfaError:
+    return AfaError(
+        f"expected functions that say today of le={y.le} what they said when its events came but got no way "
+        f"to state {p.state!r} with register {p.register!r}; fences, transfers and at must be pure"
+    )
+
+
+# -- what partial matches become by one step: `Transitions.begin` and `derive`, told apart by events ---------------------------
+
+
+def begun(transitions: Transitions, y: Step, least: int | None = None) -> Iterator[Taken]:
+    """Yield what begins at a step; ``least``: by events with this RE or a larger one only, with it as ``m``."""
+    for source in transitions.ready(y.start, y.le):
+        yield from _consumed(transitions, source, least, y, least)
+
+
+def derived(transitions: Transitions, q: PMatch, since: int, y: Step, least: int | None = None) -> Iterator[Taken]:
+    """Yield what ``q``, which rests since an instant, becomes by the next step; itself, where it stays as it is."""
+    if q.re <= y.le:
+        return
+    ready = [q] if q.state not in transitions.table.timeouts else [q, *transitions.fired_values(q, Rest.behind(since), y.le)]
+    for source in ready:
+        yield from _consumed(transitions, source, q.re, y, least)
+        for passed in transitions.passed(source, y.le, y.events) if transitions.table.skips else ():
+            yield from ((None, p) for p in transitions.closure_passed(source, passed, y.le))
+
+
+def _consumed(transitions: Transitions, source: PMatch, m: int | None, y: Step, least: int | None) -> Iterator[Taken]:
+    for arc, begin, end in transitions.table.consuming.get(source.state, ()):
+        if not begin <= y.le < end:
+            continue
+        component = component_of(arc)
+        for payload, re in y.events:
+            if least is not None and re < least:
+                continue
+            register = transitions.consume(arc, payload, source.register, y.le)
+            if register is not None:
+                pick = None if component is None else Pick(component, payload, re)
+                made = PMatch(source.start, re if m is None else min(m, re), arc.dst, register)
+                yield from ((pick, p) for p in transitions.closure(made, y.le, transitions.table.timeouts))

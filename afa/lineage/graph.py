@@ -9,13 +9,11 @@ Every node has a way, so that a path costs what it is long. Nodes are made when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
 from afa.change import Change
-from afa.lineage.derivation import BEGIN, MATCH, Derivation
-from afa.lineage.walked import Walked
+from afa.lineage.walked import BEGIN, MATCH, Walked
 
 
 class PathNode:
@@ -36,33 +34,26 @@ BEGUN.told = None
 
 
 class Graph:
-    """The nodes of one match.
+    """The nodes of one match. ``picks()`` yields each pick of any path, as ``(component, event)``, in order.
 
-    ``picks()`` yields each pick of any path, as ``(component, event)``, in order. ``has_extremes``: `extremes` answers without
-    nodes.
+    ``extremes`` returns the least and the largest sum of weights, by component and payload, over a path; see `Walked.extremes`.
     """
 
-    def __init__(self, derivation: Derivation | Walked) -> None:
-        self._derivation: Any = derivation  # picks mean something to it alone
+    def __init__(self, walked: Walked) -> None:
+        self._walked = walked  # picks mean something to it alone
         self._nodes: dict[tuple[int, int], PathNode | None] = {}
-        self.picks: Callable[[], Iterator[tuple[str, Change]]] = derivation.picks
-        self.has_extremes = isinstance(derivation, Walked)
-
-    def extremes(self, weight: Callable[[str, Any], Any]) -> tuple[Any, Any]:
-        """Return the least and the largest sum of weights, by component and payload, over a path. See `Walked.extremes`."""
-        found: tuple[Any, Any] = self._derivation.extremes(weight)
-        return found
+        self.picks, self.extremes, self.components = walked.picks, walked.extremes, walked.components
 
     @cached_property
     def root(self) -> PathNode | None:
         """The node of the last picks."""
-        return self._node(self._derivation.size - 1, MATCH)
+        return self._node(self._walked.size - 1, MATCH)
 
     def ways(self, node: PathNode) -> list[tuple[tuple[str, Change], PathNode | None]]:
         """Return the ways of a node; its rest is known from here on."""
         if node.told is not None:
             picked, passed = node.told
-            told = self._derivation.told
+            told = self._walked.told
             node.ways = [(told(node.step, pick), self._node(node.step - 1, held)) for pick, held in picked.items()]
             node.rest = self._node(node.step - 1, passed)
             node.told = None
@@ -70,16 +61,16 @@ class Graph:
 
     def _node(self, i: int, held: int) -> PathNode | None:
         """Return the node of the next pick that leads to a set, at step ``i`` or before it."""
-        nodes, derivation = self._nodes, self._derivation
+        nodes, walked = self._nodes, self._walked
         seen: list[tuple[int, int]] = []
         found: PathNode | None = None
         while held > BEGIN:
-            i = derivation.last(i, held)
+            i = walked.last(i, held)
             place = i, held
             if place in nodes:
                 found = nodes[place]
                 break
-            picked, passed = derivation.back(i, held)
+            picked, passed = walked.back(i, held)
             if picked:
                 found = nodes[place] = PathNode(i, (picked, passed))
                 break
@@ -89,11 +80,6 @@ class Graph:
             found = BEGUN if held else None
         for place in seen:
             nodes[place] = found
-        return found
-
-    def components(self) -> set[str]:
-        """Return the names that arcs in force take events for."""
-        found: set[str] = self._derivation.components()
         return found
 
     def nodes(self) -> list[PathNode]:

@@ -53,7 +53,7 @@ class Heads:
 class Lineage:
     """Which events stand behind a match, as of the call that asked for it: `Operator.lineage`.
 
-    What happens to the operator later changes nothing here. Nothing is derived before it is asked for.
+    What happens to the operator later changes nothing here. Nodes of its graph are made when they are asked for.
 
     Examples
     --------

@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from afa.change import Change
-from afa.engine import Engine, Picks, SoughtMatch, Step
+from afa.engine import Engine, Picks, SoughtMatch, Step, Ways
 from afa.errors import AfaError, ChangeError
 from afa.lineage.aggregates import Aggregates, aggregates_of
-from afa.lineage.bounded import SpanMatches, span_of
-from afa.lineage.derivation import Derivation
+from afa.lineage.bounded import bounded_ways, span_of
+from afa.lineage.derivation import derived_ways
 from afa.lineage.graph import Graph
 from afa.lineage.lineage import Lineage
 from afa.lineage.walked import Walked
@@ -79,8 +79,8 @@ def lineage_of(held: LineageSource, match: Change, only: Collection[Any] | None 
         found = [end for end in found if end.payload in only]
         if not found:
             raise ChangeError(f"expected a match that the stage has chosen but got {_words(match)}, which it has not")
-    derivation = here.bounded(found, match.re) if held.longest else here.derivation(found)  # type: ignore[arg-type]
-    return here.lineage(derivation)
+    graph = here.bounded(found, match.re) if held.longest else here.by_starts(found)  # type: ignore[arg-type]
+    return Lineage(match, graph, held.event)
 
 
 def events_of(held: LineageSource, matches: Sequence[Change]) -> list[dict[str, list[Change]]]:
@@ -118,7 +118,7 @@ def lineage_in_force(held: LineageSource, match: Change) -> Lineage | None:
         return Lineage(match, Graph(walked), held.event)
     here = _Here(held, match)
     found = [end for end in here.ends if end.re == match.re]
-    return here.lineage(here.derivation(found)) if found else None
+    return Lineage(match, here.by_starts(found), held.event) if found else None
 
 
 def _least(held: LineageSource, match: Change) -> int | None:
@@ -159,9 +159,8 @@ def collapsed_of(held: LineageSource, match: Change, only: Callable[[Change], Co
         found = [end for end in found if end.payload in chosen[end.re]]
     if not found:
         raise here.not_in_force(match)
-    if only is not None:  # by starts
-        return here.lineage(here.derivation(found))
-    return here.lineage(here.bounded(found, match.le + 1))  # type: ignore[operator]
+    graph = here.by_starts(found) if only is not None else here.bounded(found, match.le + 1)  # type: ignore[operator]
+    return Lineage(match, graph, held.event)
 
 
 def aggregated(held: LineageSource, match: Change, field: str | None, component: str | None) -> tuple[int, Aggregates] | None:
@@ -181,8 +180,7 @@ def aggregated(held: LineageSource, match: Change, field: str | None, component:
     here = _Here(held, match)
     if not here.ends:
         return None
-    graph = here.graph(here.bounded(here.ends, match.le + 1))  # type: ignore[operator]
-    return max(end.re for end in here.ends), aggregates_of(graph, field, component, held.event)
+    return _largest(here.ends), aggregates_of(here.bounded(here.ends, match.le + 1), field, component, held.event)  # type: ignore[operator]
 
 
 class _Here:
@@ -212,19 +210,22 @@ class _Here:
             )
         return ChangeError(f"expected a match in force but got {_words(match)}; {_near(self._held, self._transitions, match)}")
 
-    def derivation(self, found: Sequence[End]) -> Derivation:
-        """Return the derivation of ends, by their starts."""
+    def by_starts(self, found: Sequence[End]) -> Graph:
+        """Return the graph of what leads to ends, by their starts."""
         span = self._span(found)
-        return Derivation(self._held.automaton, self._transitions, span, self._by_step(found, span), _told(self._held))
+        return self._graph(derived_ways(self._transitions, span, self._by_step(found, span), _largest(found)))
 
-    def bounded(self, found: Sequence[End], least: int) -> Derivation:
-        """Return the derivation of ends by computations whose events all have an RE at or above a bound."""
+    def bounded(self, found: Sequence[End], least: int) -> Graph:
+        """Return the graph of what leads to ends by computations whose events all have an RE at or above a bound."""
         held, le = self._held, self._le
         span = span_of(held.engine, self._match.key, le, least, self._promised) if held.longest else self._span(found)
-        derivation = SpanMatches(held.automaton, self._transitions, span, self._by_step(found, span), _told(held), least)
-        if held.longest and derivation.reaches(self._promised):
+        since = self._promised if held.longest else None
+        return self._graph(bounded_ways(self._transitions, span, self._by_step(found, span), _largest(found), least, since))
+
+    def _graph(self, ways: Ways | None) -> Graph:
+        if ways is None:
             raise self._dropped("")
-        return derivation
+        return Graph(Walked(ways, self._match.key, _told(self._held), self._held.table))
 
     def _span(self, found: Sequence[End]) -> list[Step]:
         """Return the steps from the first start of ends on, with the partial matches of these starts."""
@@ -247,14 +248,6 @@ class _Here:
             f"expected a match whose events are all held but got {_words(self._match)}, which began{at} before "
             f"the promise of {self._promised}: what came before that is dropped"
         )
-
-    def lineage(self, derivation: Derivation) -> Lineage:
-        """Return what is told of a derivation."""
-        return Lineage(self._match, self.graph(derivation), self._held.event)
-
-    def graph(self, derivation: Derivation) -> Graph:
-        """Return the graph of a derivation."""
-        return Graph(derivation)
 
 
 def starts_of(held: LineageSource, match: Change) -> set[Any]:
@@ -334,6 +327,10 @@ def _words(match: Change) -> str:
 
 def _of(key: Hashable) -> str:
     return "" if key is None else f" of key {key!r}"
+
+
+def _largest(ends: Iterable[End]) -> int:
+    return max(end.re for end in ends)
 
 
 def _le(start: Any) -> int:

@@ -19,8 +19,9 @@ from operator import gt, lt
 from typing import Any, Protocol
 
 from afa.change import Change
-from afa.errors import BudgetError
+from afa.errors import BudgetError, blame
 from afa.lineage.graph import BEGUN, Graph, PathNode
+from afa.lineage.having import BUDGET
 
 KEPT, CUT = "kept", "cut"
 Value = Any
@@ -216,3 +217,42 @@ def _back(best: Mapping[PathNode | None, tuple[Any, Any, PathNode | None]], node
         if pick is not None:
             found.append(pick)
     return found[::-1]
+
+
+class PathFunction:
+    """A condition that needs to know all of a path: its value is the path. An `afa.lineage.satisfying.PathTest`."""
+
+    def __init__(self, function: Any, budget: int) -> None:
+        self._function, self.budget = function, budget
+        self.text = getattr(function, "__qualname__", repr(function))
+
+    def begin(self) -> Value:
+        """Return the path that has taken nothing."""
+        return ()
+
+    def plus(self, value: Value, component: str, change: Change) -> Value:
+        """Return the path with one more event."""
+        return (*value, (component, change))
+
+    def holds(self, value: Value) -> bool:
+        """Return whether the function says so."""
+        try:
+            return bool(self._function(value))
+        except Exception as error:
+            blame(error, f"in having={self.text} of the path {value!r}")
+            raise
+
+    def weights(self, component: str, change: Change) -> tuple[Any, ...]:
+        """Return nothing: paths are not cut."""
+        return ()
+
+    def decided(self, value: Value, ranges: Ranges) -> Value:
+        """Return the path."""
+        return value
+
+
+def condition_of(having: Any) -> PathTest:
+    """Return the condition that an automaton's ``having`` is, which it has checked."""
+    if hasattr(having, "plus"):
+        return having  # type: ignore[no-any-return]
+    return PathFunction(*(having if isinstance(having, tuple) else (having, BUDGET)))

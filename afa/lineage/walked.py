@@ -1,6 +1,9 @@
-"""The same as `afa.lineage.derivation` over ways that an engine has found itself: all of them lead to the match.
+"""The ways of a match, walked backward: which sets of partial matches, one step earlier, lead to a set of them, and by which picks.
 
-Sets are ints with a bit for each partial match, as there; BEGIN and MATCH are the first two.
+A set is an int, with a bit for each partial match that was met; two more stand for what is no partial match:
+
+    BEGIN   before the first event of a run: what was begun there has no past
+    MATCH   the match itself; at each step at which it ends, the partial matches that stand for it come into the set
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ import numpy as np
 from afa.change import Change
 from afa.engine import Ways
 from afa.lineage.components import Pick, components_in, in_order
-from afa.lineage.derivation import BEGIN, MATCH
 from afa.model.arctable import ArcTable
 
+BEGIN, MATCH = 1, 2
 AT_ONCE, WORD = 1 << 20, 64
 """So many bits of sets are made at once; bits of a word."""
 Group = tuple[int, int, int]

@@ -11,11 +11,11 @@ arc_input      arcs as the second input; named_swap: one in the place of another
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 told_anew      output that follows from paths, read around each call
                announced: matches with members, told again when their events change, and which output an operator tells;
-               members, member_columns: what is told of them, in changes and in tables; collapsed_output: records of all paths;
+               members: what is told of them, in changes and in tables; collapsed_output: records of all paths;
                postponed_output: matches of which a path satisfies a condition
 match_lineage  which events stand behind a match (`afa.lineage`); kept_lineage: what is held for that
 tables         a call that brings tables; table_rows: their rows one by one
-named_events   retractions that name an id; named_rows: of events that came in tables
+named_events   retractions that name an id, also of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_core: all but the states of keys, and how it refers to arcs;
                saved_options: its options by name; plain_data: msgpack; old_waits: time-outs of earlier versions

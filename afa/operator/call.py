@@ -20,7 +20,7 @@ import numpy as np
 from afa.change import Change, put_in_order
 from afa.conditions.promised import Conditions
 from afa.engine import Budget, Engine, Logged, Setup
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal

@@ -9,7 +9,7 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.lineage.lineage import Lineage
 from afa.lineage.match_ends import LineageSource, collapsed_of, lineage_of
-from afa.lineage.path_function import condition_of
+from afa.lineage.satisfying import condition_of
 from afa.model.keys import take_key
 from afa.schema import Schema, as_ticks
 

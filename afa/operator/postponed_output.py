@@ -19,7 +19,7 @@ from afa.lineage.components import components_in
 from afa.lineage.having import BUDGET, having_of
 from afa.lineage.lineage import Lineage
 from afa.lineage.match_ends import LineageSource, lineage_in_force
-from afa.lineage.path_function import condition_of
+from afa.lineage.satisfying import condition_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.operator.told_anew import ToldAnew

@@ -15,7 +15,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.engine import Batch, Logged
-from afa.engine.cuts import Cuts
+from afa.engine.logged import Cuts
 from afa.errors import ChangeError
 from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
 from afa.io.event_batch import TIMES
@@ -26,7 +26,7 @@ from afa.operator.announced import Announcing
 from afa.operator.arc_input import ArcSource
 from afa.operator.call import Core
 from afa.operator.event_input import check_alike
-from afa.operator.member_columns import MEMBERS, in_arrow
+from afa.operator.members import MEMBERS, in_arrow
 from afa.operator.table_rows import rows_of
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit

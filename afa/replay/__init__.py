@@ -10,7 +10,6 @@ holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
 question         what is asked of a stored table: a pattern bound to its columns, and when each row group was
 seen_keys        keys as numbers
-group_rows       the rows of row groups, in the steps of their keys
 scanning         a column is scanned where it may hold, small row groups together; the next one where this leaves something
 chains           candidates of several witnesses, in order, within a window
 costs            what a scan costs, and what it saves

@@ -13,8 +13,7 @@ from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import SortedRows, by_time, columns_of
-from afa.frames.threads import in_threads
-from afa.frames.through import finding
+from afa.frames.through import finding, in_threads
 from afa.io.answer import Answer
 from afa.io.frame import Frame, is_stored
 from afa.model.option_values import yes_or_no

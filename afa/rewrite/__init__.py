@@ -3,9 +3,9 @@
 Triggering sets ([AFA10] App. F.1) are the first use: where payloads are not kept, an event becomes the set of those arcs whose
 event part it makes true, and each arc asks for its bit of that set.
 
-rewritten_engine  the engine of any rewritten automaton, around the one that runs it; what a rewriting supplies
+rewritten_engine  the engine of an automaton over triggering sets, around the one that runs it
 known_ahead       the changes of arcs in a batch, as lifetimes
-triggers          triggering sets as a rewriting: the arcs in force, and their bits
+triggers          triggering sets: the arcs in force, and their bits
 reduction         how an arc is taken apart for them
-vectors           the event parts, of whole columns at once; column_condition: so a condition of events
+vectors           the event parts, of whole columns at once, and so a condition of events
 """

@@ -1,7 +1,7 @@
-"""The engine of a rewritten automaton, behind an operator that knows the user's only.
+"""The engine of an automaton over triggering sets, behind an operator that knows the user's only.
 
     operator      arcs, events, columns          as the user has them
-    Rewriting     what becomes of each           a value; another one after each change of an arc
+    Triggers      what becomes of each           a value; another one after each change of an arc
     inner engine  rewritten arcs, events, ..     any engine, which knows of no other automaton
 
 What speaks of neither arcs nor events goes straight to the inner engine.
@@ -10,97 +10,38 @@ What speaks of neither arcs nor events goes straight to the inner engine.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.change import Change
-from afa.conditions.promised import Paths, PromisesByKey, Tests
-from afa.engine import Batch, Budget, Engine, Host, NumberedEngine
-from afa.engine.cuts import Cuts
+from afa.conditions.promised import Paths, PromisesByKey
+from afa.engine import Budget, Engine, Host, NumberedEngine
+from afa.engine.logged import Cuts
 from afa.journal import Journal
 from afa.model.arc import Arc
-from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.rewrite.known_ahead import difference, lifetimes, presents
+from afa.rewrite.triggers import Triggers
 from afa.rewrite.vectors import RowSelection
 from afa.schema import Field, Schema
 from afa.state.plain import field_columns, ints
 from afa.state.states import Column, records
 from punctuation.progress import Progress
-from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING, FOREVER
 
 
-class Rewriting(Tests, Protocol):
-    """How an automaton is rewritten, with the arcs in force: all that a rewriting must supply. A value.
-
-    ``automaton`` is the rewritten one, whose own arcs are an example; ``schema`` that of the user's events, of which messages
-    speak; ``kept`` are the fields of the user's events that rewritten ones have too.
-    """
-
-    @property
-    def automaton(self) -> Automaton: ...
-
-    @property
-    def schema(self) -> Schema: ...
-
-    events: Sequence[ArcEvent]  # the user's arcs in force
-    table: ArcTable  # the rewritten arcs in force
-    bits: list[int | None]  # what a snapshot must say of each arc event, so that `restored` finds the same
-
-    @property
-    def kept(self) -> Sequence[str]: ...
-
-    def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Rewriting:
-        """Returns the rewriting for other arcs in force, which differ from ``le`` on; all events so far have an LE below ``now``.
-
-        Raises AutomatonError where an arc can't be rewritten, ChangeError where they may not differ there.
-        """
-
-    def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Rewriting:
-        """Returns the rewriting of a snapshot; AutomatonError or ValueError where the bits do not fit."""
-
-    def event(self, payload: Any, le: int) -> Any:
-        """Return the rewritten event."""
-
-    def blank(self, n: int) -> dict[str, Any]:
-        """Return the columns, by field, that ``n`` rewritten events have beside those kept: arrays to be filled."""
-
-    def fill(self, made: Mapping[str, Any], rows: Any, columns: Mapping[str, Column], le: Any) -> None:
-        """Fill in some rows of them, from the columns and LEs of these rows' events."""
-
-
-class ArrivalRows(Batch, Protocol):
-    """What the inner engine's batches tell besides: rows in order of arrival."""
-
-    @property
-    def le(self) -> Any:
-        """The LE of each row, an array."""
-
-    @property
-    def kind(self) -> Any:
-        """The kind of each row (`punctuation.reading`), an array. None: all are events."""
-
-    def item(self, row: int) -> Change | Punctuation:
-        """Return a row that is no event."""
-
-    def event(self, row: int, payload: Any) -> Change:
-        """Return a row that is an event, with this payload."""
-
-    def only(self, rows: Any, events: bool) -> Batch:
-        """Return some rows (a slice, or their numbers), no changes of arcs; ``events``: none but events."""
-
-
 class RewrittenBatch(NamedTuple):
-    """A batch as the inner engine has encoded it, beside the events' own fields as they came.
+    """A batch beside the events' own fields as they came.
 
-    ``made``: columns of ``rows`` that are filled in once it is known by which arcs.
+    ``rows``: as the inner engine has encoded it, `afa.compiled.encode.Encoded`, in order of arrival. ``sets``: triggering sets of
+    its events, a column that is filled in once it is known by which arcs.
     """
 
-    rows: ArrivalRows
-    made: dict[str, Any]
+    rows: Any
+    sets: Any
     columns: dict[str, Column]
     schema: Schema
 
@@ -126,16 +67,17 @@ class RewrittenBatch(NamedTuple):
         """Return an event as it came."""
         here = self.columns_of(slice(row, row + 1))
         (payload,) = records([here[field.name] for field in self.schema.fields], self.schema, 1)
-        return self.rows.event(row, payload)
+        found: Change = self.rows.event(row, payload)
+        return found
 
 
 class RewrittenEngine:
     """See `afa.engine.Engine`. ``inner`` is the engine of the rewritten automaton, with the rewritten arcs in force."""
 
-    def __init__(self, rewriting: Rewriting, inner: Engine, progress: Progress, journal: Journal) -> None:
-        self.rewriting, self.inner, self.name, self.alone = rewriting, inner, inner.name, inner.alone
+    def __init__(self, triggers: Triggers, inner: Engine, progress: Progress, journal: Journal) -> None:
+        self.triggers, self.inner, self.name, self.alone = triggers, inner, inner.name, inner.alone
         self._progress, self._journal = progress, journal
-        self._paths: tuple[Paths, Rewriting, Paths] | None = None
+        self._paths: tuple[Paths, Triggers, Paths] | None = None
         self.overdue, self.tick, self.clean = inner.overdue, inner.tick, inner.clean
         self.collect, self.cut, self.log, self.keys, self.sizes = inner.collect, inner.cut, inner.log, inner.keys, inner.sizes
         self.ends, self.steps, self.ways, self.picks = inner.ends, inner.steps, inner.ways, inner.picks
@@ -149,7 +91,7 @@ class RewrittenEngine:
     @property
     def automaton(self) -> Automaton:
         """The rewritten automaton."""
-        return self.rewriting.automaton
+        return self.triggers.reduction.rewritten
 
     @property
     def native(self) -> bool:
@@ -157,7 +99,7 @@ class RewrittenEngine:
 
     @property
     def bits(self) -> list[int | None]:
-        return self.rewriting.bits
+        return self.triggers.bits
 
     @property
     def numbers(self) -> NumberedEngine | None:
@@ -169,20 +111,20 @@ class RewrittenEngine:
     # -- arcs and promises -----------------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force that differs from the last one in ``[le, re)`` only; see `Rewriting.followed_by`."""
-        self._put(self.rewriting.followed_by(table.events, le, self._progress.now), le, re)
+        """Put a table in force that differs from the last one in ``[le, re)`` only; see `Triggers.followed_by`."""
+        self._put(self.triggers.followed_by(table.events, le, self._progress.now), le, re)
 
     def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
-        self._put(self.rewriting.restored(table.events, bits or ()), BEGINNING, FOREVER)
+        self._put(self.triggers.restored(table.events, bits or ()), BEGINNING, FOREVER)
 
-    def _put(self, rewriting: Rewriting, le: int, re: int) -> None:
-        self._journal.set(self, "rewriting", rewriting)
-        self.inner.swap(rewriting.table, le, re)
+    def _put(self, triggers: Triggers, le: int, re: int) -> None:
+        self._journal.set(self, "triggers", triggers)
+        self.inner.swap(triggers.table, le, re)
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Drop what conditions have made superfluous: what they promise of the user's arcs holds for the rewritten ones."""
-        if self._paths is None or self._paths[:2] != (promises.paths, self.rewriting):
-            self._paths = promises.paths, self.rewriting, promises.paths.over(self.rewriting)
+        if self._paths is None or self._paths[:2] != (promises.paths, self.triggers):
+            self._paths = promises.paths, self.triggers, promises.paths.over(self.triggers)
         self.inner.prune(promises.over(self._paths[2]), arcs, changes)
 
     # -- events ----------------------------------------------------------------------------------------------------------------
@@ -196,7 +138,8 @@ class RewrittenEngine:
     def _rewritten(self, change: Change) -> Change:
         payload, le, re, diff, key = change
         assert le is not None
-        return Change(self.rewriting.event(payload, le), le, re, diff, key)
+        triggers = self.triggers
+        return Change(triggers.reduction.set_of(triggers.set_of(payload, le), payload), le, re, diff, key)
 
     @property
     def serial(self) -> int:
@@ -222,11 +165,11 @@ class RewrittenEngine:
         single: bool,
         /,
     ) -> RewrittenBatch:
-        own = _plain_columns(columns, times, self.rewriting.schema)
-        made = self.rewriting.blank(len(times["le"]))
-        kept = {name: columns[name] for name in self.rewriting.kept}
-        rows = self.inner.encode({**made, **kept}, times, arcs, window, key_columns, single)
-        return RewrittenBatch(cast(ArrivalRows, rows), made, own, self.rewriting.schema)
+        reduction = self.triggers.reduction
+        own, sets = _plain_columns(columns, times, reduction.schema), np.zeros(len(times["le"]), np.int64)
+        kept = {} if reduction.sequence is None else {reduction.sequence: columns[reduction.sequence]}
+        rows = self.inner.encode({reduction.field: sets, **kept}, times, arcs, window, key_columns, single)
+        return RewrittenBatch(rows, sets, own, reduction.schema)
 
     def run_columns(self, batch: RewrittenBatch, host: Host, cuts: Cuts | None = None) -> None:
         """Carry out a batch. Its changes of arcs are known ahead; where they can't be, it is cut at each of them.
@@ -249,7 +192,7 @@ class RewrittenEngine:
 
     def _know_ahead(self, batch: RewrittenBatch, changes: list[int], host: Host) -> bool:
         """Put the arcs in force that a batch leads to, with their lifetimes; returns whether it can be done."""
-        rows, before = batch.rows, self.rewriting.events
+        rows, before = batch.rows, self.triggers.events
         now = presents(rows.le, rows.kind, changes, self._progress.now).tolist()
         after = lifetimes(before, zip(map(rows.item, changes), now))
         if after is not None:
@@ -270,7 +213,7 @@ class RewrittenEngine:
         if not len(events):
             return
         wanted = rows if events.all() else places[events] if rows is part else rows[events]
-        self.rewriting.fill(batch.made, wanted, batch.columns_of(wanted), batch.rows.le[wanted])
+        batch.sets[wanted] = self.triggers.of_columns(batch.columns_of(wanted), batch.rows.le[wanted])
         self.inner.run_columns(batch.rows.only(rows, bool(events.all())), host, cuts)
 
 

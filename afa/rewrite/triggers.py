@@ -25,10 +25,8 @@ from afa.errors import AutomatonError, ChangeError
 from afa.expression.nodes import Expr
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
-from afa.model.automaton import Automaton
 from afa.rewrite.reduction import ArcParts, Reduction, refused
 from afa.rewrite.vectors import RowSelection
-from afa.schema import Schema
 from afa.state.states import Column, records
 from punctuation.time import BEGINNING, FOREVER, as_count
 
@@ -80,21 +78,13 @@ class Triggers:
         self._arcs: dict[tuple[int, int | None], Arc] = {}
         self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
 
-    # -- what a rewriting supplies: see `afa.rewrite.rewritten_engine.Rewriting` --
-
-    @property
-    def automaton(self) -> Automaton:
-        return self.reduction.rewritten
-
-    @property
-    def schema(self) -> Schema:
-        return self.reduction.schema
-
-    @property
-    def kept(self) -> Sequence[str]:
-        return [] if self.reduction.sequence is None else [self.reduction.sequence]
+    # -- arcs that change ------------------------------------------------------------------------------------------------------
 
     def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Triggers:
+        """Return those of other arcs in force, which differ from ``le`` on; all events so far have an LE below ``now``.
+
+        Raises AutomatonError where an arc does not split, ChangeError where they may not differ there.
+        """
         if le < now:
             new, old = Counter(map(_exactly, events)), Counter(map(_exactly, self.events))
             changed = {*(new - old), *(old - new)}
@@ -116,21 +106,13 @@ class Triggers:
         return found
 
     def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Triggers:
+        """Return those of a snapshot; AutomatonError or ValueError where the bits do not fit."""
         given = [bit if bit is None else as_count(bit + 1) - 1 for bit in bits]
         found = Triggers(self.reduction, events, given)
         twins = any(found.places[id(event.arc), event.le] != bit for event, bit in zip(found.events, found.bits))
         if found.bits != given or twins:
             raise ValueError(f"expected a bit for each arc that needs one but got bits={bits!r}")
         return found
-
-    def event(self, payload: Any, le: int) -> Any:
-        return self.reduction.set_of(self.set_of(payload, le), payload)
-
-    def blank(self, n: int) -> dict[str, Any]:
-        return {self.reduction.field: np.zeros(n, np.int64)}
-
-    def fill(self, made: Mapping[str, Any], rows: Any, columns: Mapping[str, Column], le: Any) -> None:
-        made[self.reduction.field][rows] = self.of_columns(columns, le)
 
     # -- bits ------------------------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ A scan tries the rows one by one: where the attempt that begins with a row ends 
 AFTER MATCH SKIP says; else with the next row. So the starts of what is shown are an *orbit*: from a row to where the scan lands.
 
     change of rows    their links derived anew, and those of the rows behind, until the classes behind a row are what they were
-    what it changes   the matches of some starts; from each of these that is in the orbit both orbits, as it was and as it is, are
-                      followed until they meet
+    what it changes   from the first start whose match may be another one both orbits, as it was and as it is, are followed until
+                      they meet behind all that was derived anew
 
 A match takes only rows within the lifetimes of all its rows: under WITHIN, those before start + window. The links do not know
 that: the match of an attempt is its last end before its bound, and where there is none, `next_match` asks the next one.
@@ -55,7 +55,7 @@ class Standing(NamedTuple):
 
 
 class ChangedRows(NamedTuple):
-    """Rows side by side that a call has changed, or derived anew."""
+    """The first and the last row that a call has changed, or derived anew."""
 
     first: Any
     last: Any
@@ -65,7 +65,7 @@ class ChangedRows(NamedTuple):
 class ScanState(State):
     """The rows of one key, and the matches that are shown, by the places of their first rows."""
 
-    __slots__ = ("behind", "shown", "spans")
+    __slots__ = ("behind", "changed", "shown")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         super().__init__(key, journal, ordered)
@@ -76,7 +76,7 @@ class ScanState(State):
     def mend(self) -> None:
         """Make anew what no journal undoes."""
         forget_places(self.shown)
-        self.spans: list[ChangedRows] = []  # of this call, in order
+        self.changed: ChangedRows | None = None  # by this call
 
     def touch(self, le: int, re: int, register: Any, sign: int) -> None:
         """Count one more or one fewer match that shows this, in this call."""
@@ -111,7 +111,7 @@ class RowScan(Algorithm):
         if y is not None and y.events.keys() == events.keys():
             s.keep(y).events = events
             return
-        self._begin_span(s, key)
+        self._note(s, key)
         if y is None:
             y = Row(key, le, s.journal.serial)
             y.events = events
@@ -120,38 +120,63 @@ class RowScan(Algorithm):
             s.keep(y).events = events
         else:
             s.journal.drop(s.index, key)
-        self._end_span(s, key, self._derive(s, key, 1 if events else 0))
+        self._note(s, key, self._derive(s, key, 1 if events else 0))
 
     def leave_arcs(self, s: Any, le: int, re: int) -> None:
         """Note what matches before arcs change in ``[le, re)``."""
         places = s.index.irange(s.place(le), s.place(re), inclusive=(True, False))
         for place in places:
-            self._begin_span(s, place)
+            self._note(s, place)
             break
 
     def enter_arcs(self, s: Any, le: int, re: int) -> None:
         """After arcs have changed in ``[le, re)``: derive the rows there anew, then what follows."""
         places = list(s.index.irange(s.place(le), s.place(re), inclusive=(True, False)))
         if places:
-            self._end_span(s, places[0], self._derive(s, places[0], len(places)))
+            self._note(s, places[0], self._derive(s, places[0], len(places)))
             self.end_steps(s)
 
     def end_steps(self, s: Any) -> None:
-        """Find what the changes of a call change in what is shown."""
+        """Find what the changes of a call change in what is shown: follow both orbits from where they may part."""
         super().end_steps(s)
-        orbits = Orbits(self, s)
-        for span in s.spans:
-            now = self._matching(s, self._before(s, span.first), span.first)
-            orbits.follow(span._replace(touched=span.touched | now))
-        orbits.tell()
-        s.spans.clear()
+        if s.changed is None:
+            return
+        (first, last, touched), s.changed = s.changed, None
+        touched |= self._matching(s, self._before(s, first), first)
+        start = min(self.first_alive(s, Standing(s.place(-NEVER), False), first, touched), first)
+        i = s.shown.bisect_left(start)
+        was = now = max(Standing(start, False), self.landing(s.shown.peekitem(i - 1)[1])) if i else Standing(start, False)
+        gone, come, end = list[ScanMatch](), list[ScanMatch](), self.next_row(s, Standing(last, True))
+        before, after = self._next_shown(s, was), self.next_match(s, now, max(was.place, end))
+        while min(before, after) <= last or max(was, now) > Standing(min(before, after), False):
+            if Standing(after, False) < was:
+                found = self.match_of(s, after)
+                come += [] if found is None else [found]
+                now = Standing(after, True) if found is None else self.landing(found)
+                after = self.next_match(s, now, max(was.place, end))
+            elif after < before:
+                was = Standing(after, True)  # row by row: nothing was shown there
+            else:
+                gone.append(s.shown[before])
+                s.journal.drop(s.shown, before)
+                was = self.landing(gone[-1])
+                before = self._next_shown(s, was)
+        for match in come:
+            s.journal.put(s.shown, match.rows[0], match)
+        for matches, sign in ((gone, -1), (come, 1)):
+            for match in matches:
+                for le, re, record in match.shown:
+                    s.touch(le, re, record, sign)
 
-    def _begin_span(self, s: Any, place: Any) -> None:
-        if not s.spans or self.next_row(s, Standing(s.spans[-1].last, True)) < place:  # else side by side with the one before
-            s.spans.append(ChangedRows(place, place, self._matching(s, self._before(s, place), place)))
+    def _next_shown(self, s: Any, point: Standing) -> Any:
+        """Return the first start from a point on whose match was shown; behind all: there is none."""
+        return next(s.shown.irange(point.place, inclusive=(not point.behind, True)), s.behind)
 
-    def _end_span(self, s: Any, place: Any, last: Any) -> None:
-        s.spans[-1] = s.spans[-1]._replace(last=max(s.spans[-1].last, place, last))
+    def _note(self, s: Any, place: Any, last: Any = None) -> None:
+        """Note, before rows change and behind it, which do: in order."""
+        if s.changed is None:
+            s.changed = ChangedRows(place, place, self._matching(s, self._before(s, place), place))
+        s.changed = s.changed._replace(last=max(s.changed.last, place, place if last is None else last))
 
     def _before(self, s: Any, place: Any) -> Mapping[Threads, int]:
         """Return the classes that there are before a place."""
@@ -343,86 +368,3 @@ class _Thread(NamedTuple):
     """What is counted of a thread."""
 
     state: str
-
-
-class Orbits:
-    """Both orbits of a call, as it was and as it is."""
-
-    def __init__(self, scan: RowScan, s: Any) -> None:
-        self._scan, self._s = scan, s
-        self._at = Standing(s.place(-NEVER), False)  # up to here both have been followed
-        self._gone: list[ScanMatch] = []
-        self._come: list[ScanMatch] = []
-
-    def tell(self) -> None:
-        """Count what goes and comes."""
-        s = self._s
-        for match in self._gone:
-            for le, re, record in match.shown:
-                s.touch(le, re, record, -1)
-        for match in self._come:
-            s.journal.put(s.shown, match.rows[0], match)
-            for le, re, record in match.shown:
-                s.touch(le, re, record, 1)
-
-    def follow(self, span: ChangedRows) -> None:
-        """Follow both orbits from each start whose match may have changed, until they meet."""
-        scan, s, shown = self._scan, self._s, self._s.shown
-        while True:
-            at = self._at
-            start = scan.first_alive(s, at, span.first, span.touched) if at.place < span.first else s.behind
-            if start == s.behind:
-                here = max(at, Standing(span.first, False))
-                start = min(self._next_shown(here), scan.next_row(s, here))
-            if start > span.last:
-                break
-            i = shown.bisect_left(start) - 1
-            if i >= 0 and Standing(shown.peekitem(i)[0], False) >= self._at:
-                landing = scan.landing(shown.peekitem(i)[1])
-                if landing > Standing(start, False):  # the scan jumps over it
-                    self._at = landing
-                    continue
-            self._meet(start, span)
-
-    def _meet(self, start: Any, span: ChangedRows) -> None:
-        """Follow both orbits from a start in both of them until they meet before or behind what has changed."""
-        was, now = self._was(start), self._now(start)
-        before, after = self._next_shown(was), self._next_match(now, was, span)
-        while True:
-            at, least = max(was, now), Standing(min(before, after), False)
-            if at <= least and (at.place < span.first or least.place > span.last):
-                break
-            if Standing(after, False) < was:
-                now = self._now(after)
-                after = self._next_match(now, was, span)
-            elif after < before:
-                was = Standing(after, True)  # row by row: nothing was shown there
-            else:
-                was = self._was(before)
-                before = self._next_shown(was)
-        self._at = at if at.place < span.first else max(at, Standing(span.last, True))
-
-    def _next_match(self, now: Standing, was: Standing, span: ChangedRows) -> Any:
-        """Return the next start now, exactly as far as that counts."""
-        return self._scan.next_match(self._s, now, max(was.place, self._scan.next_row(self._s, Standing(span.last, True))))
-
-    def _next_shown(self, point: Standing) -> Any:
-        """Return the first start from a point on whose match was shown; behind all: there is none."""
-        shown = self._s.shown
-        i = shown.bisect_right(point.place) if point.behind else shown.bisect_left(point.place)
-        return shown.peekitem(i)[0] if i < len(shown) else self._s.behind
-
-    def _was(self, start: Any) -> Standing:
-        match = self._s.shown.get(start)
-        if match is None:
-            return Standing(start, True)
-        self._s.journal.drop(self._s.shown, start)
-        self._gone.append(match)
-        return self._scan.landing(match)
-
-    def _now(self, start: Any) -> Standing:
-        match = self._scan.match_of(self._s, start) if start in self._s.index else None
-        if match is None:
-            return Standing(start, True)
-        self._come.append(match)
-        return self._scan.landing(match)

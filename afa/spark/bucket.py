@@ -27,7 +27,7 @@ from afa.model.keys import Keys
 from afa.model.raised import Faults, shortened, text_of
 from afa.operator import snapshot
 from afa.operator.call import Core
-from afa.operator.member_columns import MEMBERS
+from afa.operator.members import MEMBERS
 from afa.operator.options import Options
 from afa.operator.tables import assemble
 from afa.spark import shared

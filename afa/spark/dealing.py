@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from afa.operator.member_columns import MEMBERS
+from afa.operator.members import MEMBERS
 from afa.spark.bucket import bucket_of_job
 from afa.spark.hashing import bucket_of, label_of
 from afa.spark.job import Job, told_of

@@ -22,8 +22,7 @@ from afa.model.conflicts import SKIP, TEMPORAL, check
 from afa.model.event_order import fields_in
 from afa.model.option_values import names_of
 from afa.model.renamed import warn_renamed
-from afa.operator.member_columns import MEMBERS
-from afa.operator.members import WHOLE, Members
+from afa.operator.members import MEMBERS, WHOLE, Members
 from afa.operator.options import Options
 from afa.schema import Field, Schema
 from afa.spark.recipe import Recipe, recipe_of

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from afa.errors import ChangeError
-from afa.operator.member_columns import MEMBERS, column_type
+from afa.operator.members import MEMBERS, column_type
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
 from afa.spark.job import ARROW, BucketAnswer, Job, told_of

@@ -26,7 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import ArrayType, LongType, StructType, TimestampType
 
 from afa.errors import AfaError
-from afa.operator.member_columns import MEMBERS
+from afa.operator.members import MEMBERS
 from afa.spark.packed_rows import MATCH
 from afa.spark.typed import column
 

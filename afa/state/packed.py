@@ -285,14 +285,11 @@ def _read(data: Any, field: Field, n: int) -> Column:
         return Column(floats_of(_floats(data, n)))
     if field.type is str:
         texts, numbers = data
-        wanted("different texts", isinstance(texts, list) and set(map(type, texts)) <= {str} and _differ(texts), texts)
+        wanted("texts", isinstance(texts, list) and set(map(type, texts)) <= {str}, texts)
+        wanted("different texts", len(set(texts)) == len(texts), texts)
         values = _numbers(numbers, n)
         wanted("numbers of texts", not n or (values.min() >= 0 and values.max() < len(texts)), numbers)
         return Column(values, None, texts)
     values = _numbers(data, n)
     wanted("bools", field.type is not bool or not ((values < 0) | (values > 1)).any(), "other numbers")
     return Column(values)
-
-
-def _differ(texts: list[str]) -> bool:
-    return len(set(texts)) == len(texts)

@@ -18,7 +18,7 @@ import afa
 from afa import AfaError, Arc, Automaton, Keyed, insert
 from afa.compiled.machine.native import native
 from afa.frames import slicing
-from afa.frames.threads import in_threads
+from afa.frames.through import in_threads
 from afa.replay.stored import Stored
 from tests import nojit
 from tests.frames.test_find import Low, Trade, columns

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert
-from afa.lineage import bounded, match_ends
+from afa.lineage import match_ends
 from speculation import Choose, Cleanse
 from tests.lineage import brute_force, query_worlds
 from tests.lineage import collapsed_worlds as worlds
@@ -117,15 +117,10 @@ def _too_late(real: Callable[..., Any]) -> Callable[..., Any]:
     return lambda engine, key, le, least, promised: real(engine, key, le, least, promised)[1:]
 
 
-def _not_those_passed(real: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda automaton, transitions: False
-
-
 PLANTED: dict[str, tuple[int, Any, str, Callable[..., Any]]] = {
     "a step missing at the start": (5, match_ends, "span_of", _too_late),
-    "an ignorable arc of the start state": (64, bounded, "_passes_first", _not_those_passed),
-    "a bound that nobody asks": (4, bounded.SpanMatches, "__init__", lambda real: lambda *said: real(*said[:-1], -(10**9))),
-    "what lies before the promise": (23, bounded.SpanMatches, "reaches", lambda real: lambda self, before: False),
+    "a bound that nobody asks": (4, match_ends, "bounded_ways", lambda real: lambda *said: real(*said[:4], -(10**9), said[5])),
+    "what lies before the promise": (23, match_ends, "bounded_ways", lambda real: lambda *said: real(*said[:5], None)),
 }
 """Faults, each with the number of the world that shows it."""
 

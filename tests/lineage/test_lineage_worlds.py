@@ -15,7 +15,7 @@ import pytest
 from afa import Change, Gapless, Operator
 from afa.compiled import compiled_engine
 from afa.interpreted import interpreted_engine
-from afa.lineage import asked_steps, derivation, graph, steps_taken
+from afa.lineage import derivation, graph, match_ends, walked
 from punctuation.time import FOREVER
 from tests import numbered as gapless
 from tests import raising
@@ -79,21 +79,14 @@ def of_steps(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return then(lambda found: [change(y) for y in found])
 
 
-def without(kind: str) -> Callable[[Any], Any]:
-    """A look at the arcs into a state that leaves one kind out."""
-    return lambda right: lambda self, arcs: right(self, [event for event in arcs if event.arc.kind != kind])
-
-
 def one_each(right: Any) -> Any:
     """Of several ways to a partial match from one place, the last one."""
-    return lambda self, found, taken, source: right(self, found, list({p: (pick, p) for pick, p in taken}.values()), source)
+    return then(lambda taken: list({p: (pick, p) for pick, p in taken}.values()))(right)
 
 
 def last_end(right: Any) -> Any:
     """A derivation from the last step alone at which a match ends."""
-    return lambda self, automaton, transitions, steps, ends, shown: right(
-        self, automaton, transitions, steps, {max(ends): ends[max(ends)]}, shown
-    )
+    return lambda transitions, steps, ends, re: right(transitions, steps, {max(ends): ends[max(ends)]}, re)
 
 
 def of_ways(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -124,18 +117,13 @@ WAITS: dict[str, Any] = {
 """A world in which a partial match rests in a state that only a time-out leads to."""
 
 PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] = {
-    "a step that can lead to a state is passed over": (2, asked_steps.StepIndex, "_asked", then(lambda found: list(found)[::2])),
-    "what epsilon arcs lead to is passed over": (216, asked_steps.StepIndex, "_asked", without("epsilon")),
-    "what time-outs lead to is passed over": (WAITS, asked_steps.StepIndex, "_asked", without("timeout")),
-    "a shorter lifetime is passed over": (155, asked_steps, "_shortened", lambda right: lambda steps: set()),
-    "an ignorable arc that takes is passed over": (17, asked_steps, "component_of", lambda right: lambda arc: None),
     "a way is dropped": (2, graph.Graph, "ways", then(lambda found: found[:-1] if len(found) > 1 else found)),
-    "one pick leads from one place only": (3, derivation.Derivation, "_note", one_each),
-    "a match ends at one step only": (76, derivation.Derivation, "__init__", last_end),
-    "a wrong component": (0, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.src),
-    "an ignorable arc takes": (2, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.dst),
-    "no time-out fires on the way": (5, steps_taken, "Rest", lambda right: SimpleNamespace(behind=lambda le: right(le, FOREVER))),
-    "alternatives as they came": (2, derivation, "in_order", lambda right: lambda pick: 0),
+    "one pick leads from one place only": (3, derivation, "derived", one_each),
+    "a match ends at one step only": (76, match_ends, "derived_ways", last_end),
+    "a wrong component": (0, derivation, "component_of", lambda right: lambda arc: arc.select or arc.src),
+    "an ignorable arc takes": (2, derivation, "component_of", lambda right: lambda arc: arc.select or arc.dst),
+    "no time-out fires on the way": (5, derivation, "Rest", lambda right: SimpleNamespace(behind=lambda le: right(le, FOREVER))),
+    "alternatives as they came": (2, walked, "in_order", lambda right: lambda pick: 0),
     "a partial match is not read": (0, compiled_engine, "held_steps", of_steps(lambda y: y._replace(partial=y.partial[1:]))),
     "an edge is lost": (82, compiled_engine, "match_paths", of_ways(earlier)),
     "a match ends in one partial match only": (

@@ -7,13 +7,90 @@ their labels stand at the right of their state, which is as high as they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.explain.draw.arc_labels import FONTS, ArcLabel, Drawn
-from afa.explain.draw.backward import backward
 from afa.explain.draw.font_widths import fitting, width_of
-from afa.explain.draw.label_stacks import LEAST, stacked
+
+LEAST = 14.0
+"""The least height of a label, in pixels."""
+APART = 6.0
+"""From one label to the next one below it, in pixels."""
+BETWEEN = 16.0
+"""From one column to the next."""
+ROWS, COLUMNS = 12, 5
+"""So many labels stand in one column; of more there are further columns, up to so many."""
+
+
+class Stack(NamedTuple):
+    """Labels as a block: its size, and where each begins in it, all in pixels."""
+
+    width: float
+    height: float
+    places: list[tuple[float, float]]
+
+
+def stacked(labels: Sequence[ArcLabel]) -> Stack:
+    """Stack labels, row by row where there are several columns.
+
+    Examples
+    --------
+    >>> stacked([ArcLabel((), ""), ArcLabel((), "")])
+    Stack(width=0.0, height=34.0, places=[(0.0, 0.0), (0.0, 20.0)])
+    >>> stacked([])
+    Stack(width=0.0, height=0.0, places=[])
+    """
+    if not labels:
+        return Stack(0.0, 0.0, [])
+    columns = min(COLUMNS, math.ceil(len(labels) / ROWS))
+    widths = [max(label.width for label in labels[column::columns]) for column in range(columns)]
+    rows = [labels[i : i + columns] for i in range(0, len(labels), columns)]
+    lefts = [sum(widths[:column]) + BETWEEN * column for column in range(columns)]
+    places, y = [], 0.0
+    for row in rows:
+        places += [(float(lefts[column]), y) for column in range(len(row))]
+        y += max(max(label.height for label in row), LEAST) + APART
+    return Stack(sum(widths) + BETWEEN * (columns - 1), y - APART, places)
+
+
+def backward(states: Sequence[str], start: str, arcs: Sequence[tuple[str, str]]) -> set[int]:
+    """Return the numbers of the arcs that lead back to a state on the way from the start to their own. O(states + arcs).
+
+    Examples
+    --------
+    >>> backward("abc", "a", [("a", "b"), ("b", "c"), ("c", "a"), ("a", "c"), ("b", "b")])
+    {2, 4}
+    """
+    outgoing: dict[str, list[tuple[int, str]]] = {state: [] for state in states}
+    for i, (src, dst) in enumerate(arcs):
+        outgoing[src].append((i, dst))
+    found: set[int] = set()
+    entered: set[str] = set()
+    for root in [start, *states]:
+        if root not in entered:
+            _search(root, outgoing, entered, found)
+    return found
+
+
+def _search(root: str, outgoing: dict[str, list[tuple[int, str]]], entered: set[str], found: set[int]) -> None:
+    """Go through what can be reached, depth first, without recursion."""
+    entered.add(root)
+    way, stack = {root}, [(root, iter(outgoing[root]))]
+    while stack:
+        state, rest = stack[-1]
+        step = next(rest, None)
+        if step is None:
+            stack.pop()
+            way.discard(state)
+        elif step[1] in way:
+            found.add(step[0])
+        elif step[1] not in entered:
+            entered.add(step[1])
+            way.add(step[1])
+            stack.append((step[1], iter(outgoing[step[1]])))
+
 
 STATE_HEIGHT = 34.0
 STATE_WIDTH = 64.0

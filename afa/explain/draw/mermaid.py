@@ -68,11 +68,8 @@ def escape(text: str) -> str:
     text = " ".join(text.split())
     listed = re.match(r"\d+[.)]|[-+]", text)  # "1." and "-" would begin a list
     marker = listed.end() - 1 if listed else -1
-    return "".join(sign if SAFE.match(sign) and i != marker else _entity(sign) for i, sign in enumerate(text))
-
-
-def _entity(sign: str) -> str:
-    return NAMED.get(sign, f"#{ord(sign)};")
+    shown = (sign if SAFE.match(sign) and i != marker else NAMED.get(sign, f"#{ord(sign)};") for i, sign in enumerate(text))
+    return "".join(shown)
 
 
 def _label(drawn: Drawn, labels: str) -> str:

@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 from afa.errors import did_you_mean
 from afa.explain.funnel.counting import Counting
 from afa.explain.funnel.fence_parts import CountedFence
-from afa.explain.funnel.labels import label_of
+from afa.explain.funnel.labels import in_words, label_of, ticks_in_words, unit_hint
 from afa.explain.funnel.negations import cut_in_words
-from afa.explain.funnel.spans_in_words import in_words, ticks_in_words, unit_hint
 from afa.expression.nodes import FLIPPED, Compare, Const, Expr, FieldRead, In, IsNone, Not, walk
 from afa.model.arc import TIMEOUT
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from afa.explain.funnel.labels import event_in_words
-from afa.explain.funnel.spans_in_words import as_date, ticks_in_words
+from afa.explain.funnel.labels import as_date, event_in_words, ticks_in_words
 from afa.html_tables import escaped, grid
 
 

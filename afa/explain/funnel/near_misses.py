@@ -16,7 +16,7 @@ from afa.explain.funnel.standing import StandingMatches
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import FENCE
 from afa.expression.nodes import Compare
-from afa.lineage.steps_taken import begun, derived
+from afa.lineage.derivation import begun, derived
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
 from afa.model.transitions import Transitions

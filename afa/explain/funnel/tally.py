@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ from afa.engine import Step
 from afa.explain.funnel.fence_parts import CountedFence
 from afa.explain.funnel.near_misses import Misses
 from afa.explain.funnel.standing import ACCEPTED, LED, Gone, StandingMatches, StateEnds
-from afa.explain.funnel.values_seen import FieldValues
 from afa.expression.nodes import FieldRead, walk
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
@@ -21,6 +20,53 @@ from afa.model.pmatch import PMatch
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 from punctuation.time import BEGINNING, FOREVER
+
+MOST = 1000
+"""How many values of a field are kept."""
+
+
+class FieldValues:
+    """The values of one field.
+
+    Examples
+    --------
+    >>> seen = FieldValues()
+    >>> for value in (3, None, 1, 3):
+    ...     seen.look(value)
+    >>> seen.low, seen.high, seen.none, seen.common(2)
+    (1, 3, 1, [3, 1])
+    """
+
+    def __init__(self) -> None:
+        self.low: Any = None
+        self.high: Any = None
+        self.none = self.events = 0
+        self.counts: Counter[Any] | None = Counter()  # None: there are too many
+
+    def look(self, value: Any) -> None:
+        """Look at the value of one event."""
+        self.events += 1
+        if value is None:
+            self.none += 1
+            return
+        try:
+            if value != value:  # NaN is neither the least nor the largest
+                return
+            if self.low is None or value < self.low:
+                self.low = value
+            if self.high is None or value > self.high:
+                self.high = value
+        except TypeError:  # values of several kinds
+            pass
+        if self.counts is not None:
+            self.counts[value] += 1
+            if len(self.counts) > MOST:
+                self.counts = None
+
+    def common(self, most: int) -> list[Any]:
+        """Return the values that come most often, of equally many the smaller by its text."""
+        return sorted(self.counts or (), key=lambda value: (-(self.counts or {})[value], str(value)))[:most]
+
 
 TRIED = 10
 """So many later events are tried for a partial match that has ended."""

@@ -1,14 +1,13 @@
 """Why a match came, and why it went: the one change of the input that did it, the way in which it did, a sentence.
 
-because         `Because`, and a change of a match that has one
+because         `Because`, and a change of a match that has one; the same in a table
 telling         events, instants and arcs as sentences have them
-why_gone        a withdrawn match: its events before the change, and the change
-broken_run      what became of the partial match at an event that came between two of its events
+why_gone        a withdrawn match: its events before the change, and the change; what became of the partial match at an event
+                that came between two of them
 why_come        an announced match
 explaining      `Reasons`: a stage around an operator, and its state before each call
 explainable     operators whose matches have reasons
 call_items      the items of a call one by one, what of their records is left, and a lineage within it
-because_column  the same in a table
 
 SEMANTICS.md, "Reasons", says which change it is.
 """

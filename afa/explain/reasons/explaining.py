@@ -16,8 +16,7 @@ from typing import Any
 from afa.arclog.arc_log import Poll
 from afa.change import Change
 from afa.errors import AfaError
-from afa.explain.reasons.because import Because, Explained
-from afa.explain.reasons.because_column import with_reasons
+from afa.explain.reasons.because import Because, Explained, with_reasons
 from afa.explain.reasons.call_items import left, push_item
 from afa.explain.reasons.explainable import check_explainable, first_time, polled
 from afa.explain.reasons.telling import SentenceWords, known_zone

@@ -2,9 +2,8 @@
 
 recorder       `Trace`: a stage that keeps what an operator took and told, within bounds
 traced         `trace`: a pattern over an input
-seen           what it keeps: events, announcements
 held_spans     partial matches that are held, as spans of one state
 passed_states  the states through which the events of a path lead
-page_data      all that a page shows, as plain data
-page_text      the page: one file with its data, its style and its script (``page/``)
+page_data      what a trace keeps; all that a page shows, as plain data; the page: one file with its data, its style and its
+               script (``page/``)
 """

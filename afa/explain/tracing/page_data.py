@@ -5,10 +5,14 @@ Times are offsets from ``base``, an int as text, so that a script holds them exa
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.explain.reasons.because import Because
@@ -17,9 +21,38 @@ from afa.explain.reasons.telling import SentenceWords, plain, short, zone_of
 from afa.explain.reasons.why_gone import arc_change, is_arc
 from afa.explain.tracing.held_spans import threads_of
 from afa.explain.tracing.passed_states import PassedStates
-from afa.explain.tracing.seen import Announcement, key_text
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
+
+
+class TracedChange(NamedTuple):
+    """A change of an event as it came: the how many-th of all items it was, and whether it was late and left out."""
+
+    change: Change
+    arrival: int
+    late: bool
+
+
+@dataclass(slots=True)
+class Announcement:
+    """A match from its announcement to its withdrawal, if it was withdrawn.
+
+    ``at`` and ``gone_at`` are the arrivals of the items that announced and withdrew it; ``path`` has the events of its first path
+    when it was announced, at most 200, with their components; ``more``: it has further paths.
+    """
+
+    change: Change
+    at: int
+    because: Because
+    path: list[tuple[str, Change]]
+    more: bool
+    gone_at: int | None = None
+    gone_because: Because | None = None
+
+
+def key_text(key: Hashable) -> str:
+    """Return a key as the page shows it."""
+    return short(" · ".join(map(str, key)) if isinstance(key, tuple) else str(key))
 
 
 def page_data(trace: Any, title: str, why: str = "") -> dict[str, Any]:
@@ -222,3 +255,48 @@ def _spans(trace: Any, table: EventTable, core: Any) -> dict[str, Any]:
         for span in spans
     ]
     return {"spans": rows, "keys": len(found.spans), "leftOut": found.left_out, "states": list(states)}
+
+
+# The page of a run as one file: its data, its style and its script in it, nothing loaded from elsewhere.
+# d3 (scales with ticks for times, zoom with mouse, touch and keys) stands in it as one minified file, ``page/d3.min.js``; all else
+# is drawn on a canvas by ``page/report.js``, as a hundred thousand elements of SVG would be slow, and charts of a library have no
+# axis of arrival. ``page/LICENSE.d3`` says where it comes from.
+def page_text(data: dict[str, Any], drawing: str) -> str:
+    """Return the page of what `page_data` tells; ``drawing``: the automaton as SVG.
+
+    Examples
+    --------
+    >>> "</script><b>" in page_text({"title": "</script><b>"}, "<svg></svg>")
+    False
+    """
+    parts = {
+        "title": escape(data["title"] or "afa").encode("utf-8", "backslashreplace").decode(),  # a file's name may be any bytes
+        "style": _file("report.css"),
+        "drawing": drawing,
+        "data": embedded(data),
+        "library": _file("d3.min.js"),
+        "script": _file("report.js"),
+    }
+    text = _file("report.html")
+    head, *rest = text.split("{{")
+    found = [head]
+    for part in rest:
+        name, _, tail = part.partition("}}")
+        found += [parts[name], tail]
+    return "".join(found)
+
+
+def embedded(data: Any) -> str:
+    """Return data as JSON that ends no script element, whatever a value says.
+
+    Examples
+    --------
+    >>> embedded(["</script>"])
+    '["\\\\u003c/script\\\\u003e"]'
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _file(name: str) -> str:
+    return (files("afa.explain.tracing") / "page" / name).read_text(encoding="utf-8")

@@ -12,9 +12,7 @@ from afa.errors import AfaError
 from afa.explain.reasons import Reasons
 from afa.explain.reasons.call_items import lineage_now, match_name
 from afa.explain.reasons.why_gone import is_arc
-from afa.explain.tracing.page_data import page_data
-from afa.explain.tracing.page_text import page_text
-from afa.explain.tracing.seen import Announcement, TracedChange
+from afa.explain.tracing.page_data import Announcement, TracedChange, page_data, page_text
 from afa.io.whole_file import check_kind, write_text
 from afa.operator.call import Output
 from afa.operator.contract import OperatorLike

@@ -4,13 +4,12 @@ site           the server: starlette on uvicorn, in a thread of its own, and wha
                page/: the page, which loads nothing from elsewhere
 connections    connections that say nothing: they end after a while, and give way
 gate           who may ask, and who may change something: Host, Origin, token
-waiting_job    a job whose first rows have not come, and the job from then on
 board          what is shown of a job: samples of its numbers, changes of its output, what was said
 picture        its automaton with the arcs in force, as SVG and as a list
 steering       a change, as the page sends it, into lines of the arc log that the job reads
 live_operator  a job of this process: an operator, the log that it follows, a stage whose sigma can be moved
 live_query     a running query of Spark: `afa.spark.serve`
-serve_command  the command ``afa serve``; serve_run: an input that plays (pace), and the live page of it
+serve_command  the command ``afa serve``; serve_run: an input that plays (pace), and the live page of it, before its first rows, too
 
 browser -> site -> gate -> Watched.change -> steering -> arc log -> the job's next poll -> board -> browser
 """

@@ -6,7 +6,7 @@ where_text                the text of ``where``: constraints between definitions
 situation_aggregates      what a match tells of a situation's readings
 configurations            where a match stands, and by which instants it goes on
 configuration_names       states and arcs by their meaning
-pattern_automaton         the classes of instants and matches, and the automaton; pattern_window: how long a match may take
+pattern_automaton         the classes of instants and matches, and the automaton
 temporal_pattern          `TemporalPattern`; explain_pattern: what became of one; readings_asked: one on its way to workers of Spark
 judged                    which definitions a reading satisfies, by the conditions in force
 key_standing              what of a definition counts; how a key stands at a promise, as plain data; folds: aggregates as words

@@ -108,27 +108,17 @@ class ReadingMemory(KernelArrays):
 
     def call(self, what: int, promised: int, c: Any = None, clock: int = 0, first: int = k.NOWHERE) -> None:
         """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table."""
-        d, c = self.d, self.one if c is None else c
+        d, c, control = self.d, self.one if c is None else c, k.ReadingControl
         if c is not self.c:
             self.use(c=c)
-        d[k.ReadingControl.done], d[k.ReadingControl.promised], d[k.ReadingControl.clock], d[k.ReadingControl.first_source] = (
-            0,
-            promised,
-            clock,
-            first,
-        )
+        d[control.done], d[control.promised], d[control.clock], d[control.first_source] = 0, promised, clock, first
         while status := loaded()(self, what, c.shape[1]):
             if status == k.NEED_HEAP:
                 self.grow_heap()
             else:
-                name, size = ("u", k.ReadingControl.undo_size) if status == k.NEED_UNDO else ("o", k.ReadingControl.output_size)
-                more = self._larger(
-                    name,
-                    16
-                    * int(
-                        self.d[k.ReadingControl.bound] * self.d[k.ReadingControl.line_words] + self.d[k.ReadingControl.record_words]
-                    ),
-                )
+                name, size = ("u", control.undo_size) if status == k.NEED_UNDO else ("o", control.output_size)
+                room = int(self.d[control.bound] * self.d[control.line_words] + self.d[control.record_words])
+                more = self._larger(name, 16 * room)
                 self.use(**{name: more})
                 self.d[size] = len(more)
         if c is not self.one:

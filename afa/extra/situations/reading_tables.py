@@ -14,7 +14,7 @@ from afa.extra.situations.judged import InForce
 from afa.extra.situations.told_forms import flag_names
 from afa.io.event_batch import EventBatch, batch_of
 from afa.model.keys import Keys
-from afa.rewrite.column_condition import ColumnCondition
+from afa.rewrite.vectors import ColumnCondition
 from afa.state.plain import Unfit, stable_order
 from afa.state.states import Column
 from punctuation.door import Table

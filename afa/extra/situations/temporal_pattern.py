@@ -12,8 +12,7 @@ from afa.extra.situations.configurations import PatternPlan, plan_of
 from afa.extra.situations.consistency import parts_of
 from afa.extra.situations.explain_pattern import PatternExplanation, explained, not_connected
 from afa.extra.situations.pattern_automaton import automaton_of, instants_of, match_of
-from afa.extra.situations.pattern_operator import changes_between, made, restored
-from afa.extra.situations.pattern_window import check_window, window_of
+from afa.extra.situations.pattern_operator import changes_between, check_window, made, restored, window_of
 from afa.extra.situations.readings_asked import ReadingsAsked, readings_asked
 from afa.extra.situations.situation import Definition, definition_of
 from afa.extra.situations.situation_aggregates import SituationAggregate, aggregates_of
