@@ -57,6 +57,8 @@ ROWS_SHOWN = {
     "ALL ROWS PER MATCH WITH UNMATCHED ROWS": (EMPTY_MATCH, UNMATCHED),
 }
 """What rows no variable takes are shown."""
+FOLDED = ("trino", "oracle", "snowflake")
+"""Dialects to which a name without quotes is one in capitals, also as a value of CLASSIFIER()."""
 SORTED = (
     "ORDER BY behind MATCH_RECOGNIZE is not applied: matches leave in the order of the times at which they are complete; sort what "
     "comes out"
@@ -370,7 +372,7 @@ class _SqlText:
             raise RefusedError(refused.message, place + refused.position) from None
 
     def _name(self, written: str) -> str:
-        """Return the name of a variable: as it is written first."""
+        """Return the name of a variable: as it is written first, or in capitals, as the dialect has it."""
         name = plain(written)
         if not name.isidentifier() or name.startswith("_"):
             raise RefusedError(f"expected a variable of letters, digits and _ (not the first) but got {written}", 0)
@@ -381,7 +383,8 @@ class _SqlText:
                 f"quote it everywhere or nowhere",
                 0,
             )
-        return self._names.setdefault(name.lower(), name)
+        folded = self._dialect in FOLDED and written[0] not in '"`'
+        return self._names.setdefault(name.lower(), name.upper() if folded else name)
 
     def _know(self, pattern: Pattern) -> bool:
         """Take note of the variables. Returns whether a match may be empty."""
