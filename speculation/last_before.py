@@ -117,6 +117,7 @@ class LastBefore(Stage):
     [('alarm', None, 'stop'), ('stop', 'alarm', None)]
     """
 
+    by_keys = True
     _numbers = ("_revised", "_promised", "passed")
 
     @renamed("order")

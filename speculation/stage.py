@@ -42,6 +42,10 @@ class Stage(Member):
     """Whether the end of a step draws what leaves: then each item of a call is a step of its own where the call is not ``net``."""
     no_reasons: str | None = None
     """The error of a `Reasons` around it, where no change of the input is the reason of a match."""
+    by_keys = False
+    """Whether it says what it holds of some keys, and takes it back: ``keys``, `numbers`, ``part`` and ``load``."""
+    faults: Any = None
+    """Who is told of what it leaves out; None: nobody, it is refused."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
 
@@ -125,6 +129,9 @@ class Stage(Member):
     def left(self) -> Iterable[Change]:
         """Return the changes that leave at the end of a call."""
         return ()
+
+    def clean(self) -> None:
+        """Forget all that is final, where not each promise does."""
 
     def __copy__(self) -> Any:
         return copy.deepcopy(self)

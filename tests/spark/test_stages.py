@@ -265,7 +265,7 @@ def test_a_bucket_is_woken_until_its_stages_hold_nothing(query: Query) -> None:
         bucket.run(None, [], watermark * 1000)
         bucket = Bucket(here, 0, [bucket.save(False)])
     assert 0 < rounds < 9
-    assert query.tree.skip is not None or not bucket._stages._looking.stage.keys
+    assert not any(stage.keys for stage in bucket._stages._looking)
     assert bucket.numbers(True)["keys"] == 0
 
 
@@ -277,7 +277,7 @@ def test_damaged_states_of_stages_are_refused() -> None:
     blob = bucket.save(False)
     body = msgpack.unpackb(blob)
     place = 1 + BucketState._fields.index("stages")
-    assert len(unplain(body[place][0])) == 2
+    assert len(unplain(body[place][0])) == 1
     for wrong in (None, 3, [3], [b""], [plain([None, None])], [plain([3, 4])], [plain([])], [plain([[[], None, []]] * 2)]):
         with pytest.raises(SnapshotError):
             Bucket(here, 0, [msgpack.packb([*body[:place], wrong, *body[place + 1 :]])])
