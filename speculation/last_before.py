@@ -317,6 +317,13 @@ class LastBefore(Stage):
         """The keys of which anything is held."""
         return self.rows.keys
 
+    @property
+    def ages(self) -> bool:
+        """Whether promises will let go of something that is held. What may be the neighbour of a row to come is held for good."""
+        if self.window is None or not self.neighbours:
+            return self.window is not None and bool(self.keys)
+        return self.rows.latest > self._promised - self.window
+
     def _said(self) -> list[Any]:
         said = [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]
         return [*said, [[name, *beside] for name, beside in self.neighbours.items()]] if self.neighbours else said

@@ -196,17 +196,13 @@ class Stages:
         """Return the watermark (ms) at which something is told or can be forgotten; None: nothing is held, or for ever."""
         asked = self._asked.readings
         if asked is None:
-            windows = [stage.window for stage in self._looking if stage.window and stage.keys]
+            windows = self._core.calls.call(lambda: [stage.window for stage in self._looking if stage.ages])
             return watermark + max(windows) // 1000 + 1 if windows else None
-        due = self._core.calls.call(self._due)
+        due = self._core.calls.call(lambda: self._looking[0].due)
         if due == FOREVER:
             return None
         told = asked.clocked or lifetimes  # else what is held is forgotten only
         return max(watermark + 1, -(-due // 1000)) if told else watermark + asked.span // 1000 + 1
-
-    def _due(self) -> int:
-        found: int = self._looking[0].due
-        return found
 
     # -- state -----------------------------------------------------------------------------------------------------------------
 
