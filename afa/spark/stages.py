@@ -196,7 +196,7 @@ class Stages:
         """Return the watermark (ms) at which something is told or can be forgotten; None: nothing is held, or for ever."""
         asked = self._asked.readings
         if asked is None:
-            windows = self._core.calls.call(lambda: [stage.window for stage in self._looking if stage.ages])
+            windows: list[int] = self._core.calls.call(lambda: [stage.window for stage in self._looking if stage.ages])
             return watermark + max(windows) // 1000 + 1 if windows else None
         due = self._core.calls.call(lambda: self._looking[0].due)
         if due == FOREVER:
