@@ -117,7 +117,7 @@ class LastBefore(Stage):
     [('alarm', None, 'stop'), ('stop', 'alarm', None)]
     """
 
-    by_keys = True
+    by_keys = looks_back = True
     _numbers = ("_revised", "_promised", "passed")
 
     @renamed("order")

@@ -37,7 +37,7 @@ class Stage(Member):
     needs_all = False
     """Whether a stage behind an operator must see all matches, and not the longest ones only."""
     looks_back = False
-    """Whether a stage behind an operator makes of a match what depends on those before it."""
+    """Whether what it makes of an event, or behind an operator of a match, depends on others of its key."""
     draws = False
     """Whether the end of a step draws what leaves: then each item of a call is a step of its own where the call is not ``net``."""
     no_reasons: str | None = None

@@ -99,8 +99,8 @@ def ends_of(history: History, end: str) -> HistoryEnds:
 def sought(history: History, ends: HistoryEnds) -> CandidateSpans:
     """Find where matches can lie."""
     job = history.job
-    if any(layer.name != "RowFilter" for layer in job.asked.layers):
-        return CandidateSpans(None, None, (), reason="a stage around the operator looks at more than the rows of a match")
+    if any(layer.stage(None).looks_back for layer in job.asked.layers):
+        return CandidateSpans(None, None, (), reason="a stage in front of the operator looks at what was before a match")
     needs = necessary(job.automaton, history.servings)
     if needs.possible and needs.witnesses and ends.longest < FOREVER:
         shares = _shares(history, needs.boxes)
