@@ -198,7 +198,7 @@ class Stages:
         if asked is None:
             windows: list[int] = self._core.calls.call(lambda: [stage.window for stage in self._looking if stage.ages])
             return watermark + max(windows) // 1000 + 1 if windows else None
-        due = self._core.calls.call(lambda: self._looking[0].due)
+        due: int = self._core.calls.call(lambda: self._looking[0].due)
         if due == FOREVER:
             return None
         told = asked.clocked or lifetimes  # else what is held is forgotten only

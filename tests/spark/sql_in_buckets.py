@@ -105,7 +105,9 @@ def world(of: tuple[str, int], engine: None) -> Seen:
         raise RefusedError(str(error)) from None
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(shared, "folder", return_value=Path(folder)):
         came = run(query, choose, buckets, buckets)  # type: ignore[arg-type]
-    return Seen(came=came, calls=buckets.calls, images=buckets.taken) + buckets.seen
+    names = [layer.name for layer in buckets.job.asked.layers]
+    stages = Seen({name: buckets.calls for name in names}) + Seen({"look ahead": buckets.calls * buckets.job.asked.ahead})
+    return Seen(came=came, calls=buckets.calls, images=buckets.taken) + buckets.seen + stages
 
 
 WORLDS = Worlds("sql-in-buckets", numbered, world, engines=(None,))
