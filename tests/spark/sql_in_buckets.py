@@ -89,7 +89,7 @@ def made(seed: str, family: int) -> tuple[Sql, Query]:
     """The query of a family of worlds, and what the library makes of it."""
     choose = Seeded(f"sql in buckets/{seed}/query {family}")
     found = with_answer(choose) if choose.chance(40) else query(choose)
-    view = ("v > 0 OR sort <> 'x'", lambda row: (row.v or 0) > 0 or row.sort != "x") if choose.chance(25) else None
+    view = ("v > 0 OR sort <> 'x'", lambda row: (row.v or 0) > 0 or row.sort != "x") if choose.chance(40) else None
     found = found._replace(keyed=True, view=view)
     return found, sql(found.text, event=Row)
 
