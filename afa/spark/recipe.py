@@ -40,7 +40,7 @@ VERSION = "{}.{}".format(*sys.version_info)
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 Recipe = Mapping[str, Any]
 FIXED = {
-    "before": "negation at the start, and neighbours (PREV, NEXT)",
+    "before": "negation at the start (and neighbours: PREV, NEXT)",
     "where": "WHERE of an inline view",
     "situations": "situations (readings, durations, within, aggregates, order_by=)",
     "choose": "choosing (AFTER MATCH SKIP)",
