@@ -546,10 +546,11 @@ class MatchNumbers(Stage):
         wanted("how many matches of each key are final", whole, known)
         held = [checked(change) for change in saved.changes(waiting, taker(self._schema)) if change.key not in without]
         rows = [row for row in rows if row[3] not in without]
-        come = {*finals}.difference(without) | {change.key for change in held} | {any_payload(row[3]) for row in rows}
+        finals = {key: final for key, final in finals.items() if key not in without}
+        come = {*finals} | {change.key for change in held} | {any_payload(row[3]) for row in rows}
         wanted("keys that are not held", come.isdisjoint(self.keys), come)
-        for key in come & {*finals}:
-            self._set(self._code(key), [FINAL, COUNT], finals[key])
+        for key, final in finals.items():
+            self._set(self._code(key), [FINAL, COUNT], final)
         starts = [] if self.of_matches.ranked else [self.of_matches.start_of(change)[0] for change in held]
         wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
         others, self._leaving = self._leaving, SortedDict()

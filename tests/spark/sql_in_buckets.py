@@ -106,7 +106,7 @@ def world(of: tuple[str, int], engine: None) -> Seen:
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(shared, "folder", return_value=Path(folder)):
         came = run(query, choose, buckets, buckets)  # type: ignore[arg-type]
     names = [layer.name for layer in buckets.job.asked.layers]
-    stages = Seen({name: buckets.calls for name in names}) + Seen({"look ahead": buckets.calls * buckets.job.asked.ahead})
+    stages = Seen(dict.fromkeys(names, buckets.calls)) + Seen({"look ahead": buckets.calls * buckets.job.asked.ahead})
     return Seen(came=came, calls=buckets.calls, images=buckets.taken) + buckets.seen + stages
 
 
