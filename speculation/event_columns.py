@@ -13,7 +13,7 @@ from afa.change import Change
 from afa.io.event_batch import TIMES
 from afa.model.event_order import fields_in
 from afa.operator.call import Core
-from afa.schema import ODD, Field
+from afa.schema import ODD, Field, Schema
 from afa.state.plain import Unfit
 from punctuation.door import Table, arrow_type, scalar_of
 from punctuation.time import BEGINNING, FOREVER
@@ -22,10 +22,13 @@ _TIMES = (Field("le", int, False), Field("re", int, True), Field("diff", int, Fa
 
 
 class EventColumns:
-    """The columns of an operator's events: the key's that are no fields, the fields, ``le``, ``re``, ``diff``."""
+    """The columns of an operator's events: the key's that are no fields, the fields, ``le``, ``re``, ``diff``.
 
-    def __init__(self, core: Core) -> None:
-        schema, keys = core.automaton.event_schema, core.keys
+    ``taken``: of those that a stage in front of it takes.
+    """
+
+    def __init__(self, core: Core, taken: Schema | None = None) -> None:
+        schema, keys = taken or core.automaton.event_schema, core.keys
         self._core, self._keys = core, keys
         self._names = [field.name for field in schema.fields] if schema else []
         self._wanted = [*(Field(name, None, False) for name in (keys.columns if keys else ())), *(schema.fields if schema else ())]

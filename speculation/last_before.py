@@ -117,6 +117,7 @@ class LastBefore(Stage):
     [('alarm', None, 'stop'), ('stop', 'alarm', None)]
     """
 
+    by_keys = looks_back = True
     _numbers = ("_revised", "_promised", "passed")
 
     @renamed("order")
@@ -315,6 +316,13 @@ class LastBefore(Stage):
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
         return self.rows.keys
+
+    @property
+    def ages(self) -> bool:
+        """Whether promises will let go of something that is held. What may be the neighbour of a row to come is held for good."""
+        if self.window is None or not self.neighbours:
+            return self.window is not None and bool(self.keys)
+        return self.rows.latest > self._promised - self.window
 
     def _said(self) -> list[Any]:
         said = [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]

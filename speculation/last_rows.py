@@ -468,6 +468,12 @@ class LastRows:
         tails = np.flatnonzero(self._tails.places[:, 0] >= 0)
         return [self._keys.all[number] for number in np.union1d(self._memory.keys_held(), tails).tolist()]
 
+    @property
+    def latest(self) -> int:
+        """The largest LE of an event that is held; BEGINNING: none is."""
+        rows, _ = self._entries(None)
+        return int(rows[:, k.RowPool.le].max(initial=BEGINNING))
+
     def _settle_all(self) -> None:
         self._flush()
         if self._stage._promised > BEGINNING:

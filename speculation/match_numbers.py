@@ -9,7 +9,7 @@ changes; from then on it stands one by one (``opened``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,7 +129,7 @@ class MatchNumbers(Stage):
     In order O(matches), as columns where they come so. A match that comes late: O(log n), and those behind it.
     """
 
-    needs_all = draws = True
+    needs_all = draws = by_keys = True
     _numbers = ("_promised", "_tail")
 
     def __init__(self, of: ShownMatches, schema: Schema) -> None:
@@ -497,49 +497,74 @@ class MatchNumbers(Stage):
 
     # -- what is held ----------------------------------------------------------------------------------------------------------
 
-    def numbers(self) -> list[Any]:
-        """Return how many matches of each key are final, as plain data."""
-        known = [[key, int(self._counts[code, FINAL])] for key, code in self._codes.items() if self._counts[code, FINAL]]
-        rows = [[list(payload), *times, key, n] for each in self._leaving.values() for (payload, *times, key), n in each.items()]
+    @property
+    def keys(self) -> set[Hashable]:
+        """The keys of which anything is held."""
+        counted = np.flatnonzero(self._counts[:, COUNT]).tolist()
+        return {self._names[code] for code in counted} | {row[-1] for each in self._leaving.values() for row in each}
+
+    def _known(self, keys: Iterable[Hashable] | None) -> list[int]:
+        """Return the numbers of keys; None: of all."""
+        return list(self._codes.values()) if keys is None else [self._codes[key] for key in keys if key in self._codes]
+
+    def numbers(self, keys: Collection[Hashable] | None = None) -> list[Any]:
+        """Return how many matches of each key are final, as plain data; ``keys``: of these only."""
+        known = [[self._names[code], int(self._counts[code, FINAL])] for code in self._known(keys) if self._counts[code, FINAL]]
+        leaving, some = (item for each in self._leaving.values() for item in each.items()), None if keys is None else set(keys)
+        rows = [[list(payload), *times, key, n] for (payload, *times, key), n in leaving if some is None or key in some]
         return [self.of_matches.said, self._promised, known, rows]
 
-    def waiting(self) -> list[Change]:
-        """Return the matches that are held."""
+    def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return the matches that are held; ``keys``: of these only."""
         found: dict[Any, int] = {}
-        for code, opened in self._opened.items():
-            for rows in opened.values():
+        codes = self._known(keys)
+        for code in codes:
+            for rows in self._opened.get(code, {}).values():
                 found |= {(*row, self._names[code]): copies for row, copies in rows.items()}
         for table in self._tail:
-            for payload, le, re, diff, key in table.rows.changes(self._schema):
+            its = table if keys is None else table.at(np.isin(table.codes, codes))
+            for payload, le, re, diff, key in its.rows.changes(self._schema):
                 row = any_payload(payload), le, re, key
                 found[row] = found.get(row, 0) + diff
         return [Change(payload, le, re, copies, key) for (payload, le, re, key), copies in found.items() if copies]
 
-    def load(self, numbers: Any, waiting: Any) -> None:
-        """Take what a snapshot holds."""
+    def part(self, keys: Iterable[Hashable] | None = None) -> Any:
+        """Return the matches that are held as plain data; ``keys``: of these only."""
+        return saved.columns_of(self.waiting(keys))
+
+    def load(self, numbers: Any, waiting: Any, without: Collection[Hashable] = ()) -> None:
+        """Take what a stage of the same query has saved, by `numbers` and `part`, of keys that this one does not hold.
+
+        What this one holds follows the promise of the other, if that is larger. The keys in ``without`` are left out.
+        """
         said, promised, known, rows = numbers
         wanted("the numbers of matches of this query", said == self.of_matches.said, said)
-        self._promised = as_ticks(promised, "promised")
+        self._settle(as_ticks(promised, "promised"))
+        self._promised = promised
         finals = {any_payload(key): final for key, final in known}
         whole = len(finals) == len(known) and all(type(final) is int and 0 < final < MOST for final in finals.values())
         wanted("how many matches of each key are final", whole, known)
+        held = [checked(change) for change in saved.changes(waiting, taker(self._schema)) if change.key not in without]
+        rows = [row for row in rows if row[3] not in without]
+        finals = {key: final for key, final in finals.items() if key not in without}
+        come = {*finals} | {change.key for change in held} | {any_payload(row[3]) for row in rows}
+        wanted("keys that are not held", come.isdisjoint(self.keys), come)
         for key, final in finals.items():
             self._set(self._code(key), [FINAL, COUNT], final)
-        held = [checked(change) for change in saved.changes(waiting, taker(self._schema))]
         starts = [] if self.of_matches.ranked else [self.of_matches.start_of(change)[0] for change in held]
         wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
+        others, self._leaving = self._leaving, SortedDict()
         self._revised(held)
-        least, self._leaving = self._leaving, SortedDict()
+        least, its = self._leaving, dict[int, dict[Any, int]]()
         for payload, le, re, key, copies in rows:
             row = checked(Change(taker(self._leaves)(self.shown(*payload)), le, re, copies, key))
             wanted("rows that leave once", self.of_matches.once and copies > 0 and le >= promised, row)
-            self._leaving.setdefault(le, {})[row.payload, le, row.re, row.key] = copies
-        shown = all(self._leaving.get(le, {}).get(row, 0) >= n for le, each in least.items() for row, n in each.items())
-        wanted(
-            "the rows of DISTINCT, each for all matches that show it",
-            shown and sum(map(len, self._leaving.values())) == len(rows),
-            rows,
-        )
+            its.setdefault(le, {})[row.payload, le, row.re, row.key] = copies
+        shown = all(its.get(le, {}).get(row, 0) >= n for le, each in least.items() for row, n in each.items())
+        wanted("the rows of DISTINCT, each for all matches that show it", shown and sum(map(len, its.values())) == len(rows), rows)
+        self._leaving = others
+        for le, each in its.items():
+            others[le] = {**others.get(le, {}), **each}
         self._journal.commit()
 
     def chosen(self, match: Change) -> list[Any]:

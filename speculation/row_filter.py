@@ -5,7 +5,7 @@ The condition reads one event, so that a retraction goes the way of its insertio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,16 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.condition import condition_of
 from afa.errors import SnapshotError, blame
+from afa.operator.tables import CallInput
 from afa.rewrite.vectors import ColumnCondition
 from afa.schema import Schema, any_payload
 from afa.state.plain import field_columns
 from afa.state.sound import wanted
+from punctuation.door import Table
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
 from speculation.before_after import Before
+from speculation.event_columns import EventColumns
 from speculation.stage import Stage
 
 
@@ -95,6 +98,18 @@ class FilteredInput(Before):
 
     stages = ("RowFilter",)
     by_itself = False
+
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
+        """In front of another stage those rows of a table that are let through are a table, too."""
+        columns = EventColumns(self._core, self._core.taken) if self._before_a_front else None
+        rows = None if columns is None else columns.of(table)
+        if columns is None or rows is None or columns.may_break(rows):
+            yield from super()._table_reaches(table, come)
+        elif len(rows):
+            self._core.progress.see(int(rows.column("le").to_numpy().max()))
+            left = self.stage.pass_rows(rows if "re" in table.names else rows.drop_columns(["re"]))
+            if left is not None:
+                yield Table("arrow", left, left)
 
     @classmethod
     def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> FilteredInput:

@@ -37,11 +37,15 @@ class Stage(Member):
     needs_all = False
     """Whether a stage behind an operator must see all matches, and not the longest ones only."""
     looks_back = False
-    """Whether a stage behind an operator makes of a match what depends on those before it."""
+    """Whether what it makes of an event, or behind an operator of a match, depends on others of its key."""
     draws = False
     """Whether the end of a step draws what leaves: then each item of a call is a step of its own where the call is not ``net``."""
     no_reasons: str | None = None
     """The error of a `Reasons` around it, where no change of the input is the reason of a match."""
+    by_keys = False
+    """Whether it says what it holds of some keys, and takes it back: ``keys``, `numbers`, ``part`` and ``load``."""
+    faults: Any = None
+    """Who is told of what it leaves out; None: nobody, it is refused."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
 
@@ -125,6 +129,9 @@ class Stage(Member):
     def left(self) -> Iterable[Change]:
         """Return the changes that leave at the end of a call."""
         return ()
+
+    def clean(self) -> None:
+        """Forget all that is final, where not each promise does."""
 
     def __copy__(self) -> Any:
         return copy.deepcopy(self)

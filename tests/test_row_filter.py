@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import afa
@@ -27,6 +28,10 @@ RISES = afa.sql(
     "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES a.x AS low, LAST(b.x) AS top PATTERN (a b+) WITHIN 9 "
     "DEFINE b AS x > PREV(x))",
     event=Tick,
+)
+NEXT = (
+    "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES a.x AS low, NEXT(LAST(b.x)) AS behind "
+    "PATTERN (a b+) WITHIN 9 DEFINE b AS x > PREV(x))"
 )
 WHERE = "z is None or z > 1"
 
@@ -71,6 +76,36 @@ def test_tables_go_as_columns(seed: int, engine: str) -> None:
     wanted = plain.push_many([change for change in kept if holds(change)])
     shown = list(zip(found["k"], found["low"], found["top"], found["le"]))  # type: ignore[call-overload]
     assert shown == [(change.key, *change.payload, change.le) for change in wanted]  # type: ignore[union-attr, misc]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_in_front_of_another_stage_tables_stay_tables(own: bool, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Late rows and such that are taken back, too; ``own``: rows say when they end."""
+    random = Random(f"tables {own}")
+    query = afa.sql(NEXT.replace("WITHIN 9", "" if own else "WITHIN 9"), event=Tick)
+    op, plain = FilteredInput(RowFilter(Tick, WHERE), query.operator(engine=engine)), query.operator(engine=engine)  # type: ignore[arg-type]
+    monkeypatch.setattr(FilteredInput, "_item_reaches", None)
+    rows = [
+        (random.choice("ab"), random.randrange(9), random.choice((None, 0, 2, 3)), le, le + random.randrange(1, 30))
+        for le in range(300)
+    ]
+    gone = random.sample(rows[:150], 20)
+    left_out = 0
+    for part in (rows[:100], rows[200:], rows[100:200]):
+        some = [(*row, 1) for row in part] + [(*row, -1) for row in gone if row in part]
+        tables = [
+            {
+                name: pa.array(column)
+                for name, column in zip(("k", "x", "z", "le", "re", "diff"), zip(*found))
+                if own or name != "re"
+            }
+            for found in (some, [row for row in some if row[2] is None or row[2] > 1])
+        ]
+        left_out += len(some) - len(tables[1]["le"])
+        found, wanted = (op.push_many(pa.table(table)) for op, table in zip((op, plain), tables))
+        assert found.equals(wanted)
+        assert len(found)
+    assert op.stage.left_out == left_out > 0
 
 
 def test_a_condition_that_raises_fails_the_call(engine: str) -> None:

@@ -239,18 +239,18 @@ class Query(Pattern):
         found, back = [], self._lowered.back
         if back is not None:
             found.append(Layer("LastBefore", LookBack, lambda _: back.stage()))
-        tree, where = self.tree, self._where
+        tree, where = self.tree, self.where
         if where is not None:
             found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
-        answer = self._answer
+        answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
-            found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(self.automaton.match_schema)))
+            found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))
         if speculation is not None:
             found.append(Layer("Cleanse", Before, lambda _: Cleanse(speculation)))
         return found
 
     @property
-    def _where(self) -> str | None:
+    def where(self) -> str | None:
         """The condition on events that the query is of, as text."""
         if self.tree.where is None:
             return None
@@ -344,10 +344,10 @@ class Query(Pattern):
             raise AfaError(f"expected a Query but got {other!r}")
         if self.tree.where != other.tree.where:
             raise AfaError(
-                f"expected a query of the same events, for an operator that runs, but got WHERE {self._where} and {other._where}: "
+                f"expected a query of the same events, for an operator that runs, but got WHERE {self.where} and {other.where}: "
                 f"make a new operator of it, and feed it what the window still holds"
             )
-        mine, its = (each._shown_as() for each in (self, other))
+        mine, its = self.shown_as, other.shown_as
         if mine != its:
             raise AfaError(
                 f"expected a query that chooses and shows alike, for an operator that runs, but got another one "
@@ -374,10 +374,11 @@ class Query(Pattern):
             led = then._served(postpone, {})
         return changes(now.lowered, led.lowered)._replace(query=then)
 
-    def _shown_as(self) -> dict[str, Any] | None:
-        """Returns what a running operator can't change of what a query that chooses shows; None: it does not choose."""
+    @property
+    def shown_as(self) -> dict[str, Any] | None:
+        """What a running operator can't change of what a query that chooses shows; None: it does not choose."""
         choice, answer = self.automaton.choice, self._answer
-        return choice and choice.said | {"SELECT or WHERE": answer and answer.said}
+        return choice and choice.said | ({} if answer is None else {"SELECT or WHERE": answer.said})
 
     def __eq__(self, other: object) -> bool:
         return (self.tree, self._running) == (other.tree, other._running) if isinstance(other, Query) else NotImplemented

@@ -130,8 +130,9 @@ class Choice(NamedTuple):
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Return in words how two choices differ, as `Choice.said` tells them."""
-    names = [name for name in one if one[name] != other.get(name)]
-    return "; ".join(f"other {name}" if isinstance(one[name], list) else f"{name} {one[name]} and {other[name]}" for name in names)
+    both = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
+    found = [(name, *each) for name, each in both.items() if each[0] != each[1]]
+    return "; ".join(f"other {name}" if isinstance(was, list) else f"{name} {was} and {now}" for name, was, now in found)
 
 
 def _parts(arc: Arc) -> set[Any]:

@@ -226,6 +226,7 @@ class Bucket:
     def _carry_out(self, waited: Any, promised: int, step: LogStep | None, rows: Any) -> pa.Table:
         """Take rows that have waited, the promise, arcs and rows, within a call; what changes."""
         core, stages, late = self._core, self._stages, len(self._core.late.waiting)
+        before = core.progress.output
         is_new = promised > max(BEGINNING, core.progress.events)
         stages.take(waited, promised if is_new else None)
         self._vain += core.late.waiting[late:]  # no row that has waited is late
@@ -233,7 +234,7 @@ class Bucket:
             core.arcs.replace(core, self._logged.ledger.table(core.reads_from), step.gone, step.come)
         stages.redefine(*self._redefined)
         stages.take(rows)
-        return assemble(core.logged(), self._like, core)
+        return assemble(stages.told(before), self._like, core)
 
     # -- rows that can't be taken ----------------------------------------------------------------------------------------------
 
@@ -437,9 +438,12 @@ class Bucket:
         return BucketAnswer([changes], [], self._told)
 
     def join(self, others: Sequence[Bucket]) -> None:
-        """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""
-        faults, every = Faults(), (self, *others)
-        stages = [blob for each in every for blob in each._stages.save(False)]
+        """Take the keys of buckets that have followed the same watermark; to be saved as a whole.
+
+        Of an operator whose rows wait for those behind them the promise is of its own rows: the smallest one holds for all.
+        """
+        faults, every = Faults(), sorted((self, *others), key=lambda bucket: bucket._core.progress.events)
+        stages = [blob for each in reversed(every) for blob in each._stages.save(False)]
         self._go_on_with(snapshot.with_states_of([each._core for each in every], faults), faults, stages)
         self._held.join([other._held for other in others])
         self._refused.rows = pa.concat_tables([each._refused.rows for each in every])

@@ -99,7 +99,7 @@ def ends_of(history: History, end: str) -> HistoryEnds:
 def sought(history: History, ends: HistoryEnds) -> CandidateSpans:
     """Find where matches can lie."""
     job = history.job
-    if job.asked.before is not None:
+    if any(layer.stage(None).looks_back for layer in job.asked.layers):
         return CandidateSpans(None, None, (), reason="a stage in front of the operator looks at what was before a match")
     needs = necessary(job.automaton, history.servings)
     if needs.possible and needs.witnesses and ends.longest < FOREVER:

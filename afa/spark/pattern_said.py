@@ -19,8 +19,9 @@ from afa.model.reach import check_whole
 from afa.operator.contract import Pattern, own_key
 from afa.operator.options import Options
 from afa.operator.patterns import pattern_of
+from afa.schema import Schema
 from afa.spark.job import Job
-from afa.spark.stages import NONE, PatternStages
+from afa.spark.stages import NONE, PatternStages, under_old_names
 
 ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
 log = logging.getLogger("afa.spark")
@@ -91,21 +92,6 @@ def _of_query(query: Any, options: Options) -> PatternOptions:
             f"expected a query with a key ([attribute] in text, .by(..), PARTITION BY), by which a stream is cut on Spark, but got "
             f"none{ONE_KEY}, here as a field of the event"
         )
-    if query.answers_behind:
-        raise AfaError(
-            "expected a query without MATCH_NUMBER, and without WHERE over what matches show, on Spark, where no stage stands "
-            "behind an operator, but got one: number and filter what comes out, or run it with .operator()"
-        )
-    if any(offset > 0 for _, _, offset in tree.neighbours):
-        raise AfaError(
-            "expected a query without NEXT, LEAD and $ on Spark, whose buckets hold no watermark back for rows to come, but got "
-            "one: let the pattern go on with a variable for the next row"
-        )
-    if tree.where is not None:
-        raise AfaError(
-            "expected a query without WHERE in an inline view on Spark, where no filter stands before operators, but got one: "
-            "filter the DataFrame, and select from it by its name"
-        )
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)
@@ -114,8 +100,20 @@ def _of_query(query: Any, options: Options) -> PatternOptions:
 
 def _asked(query: Any) -> PatternStages:
     """Return what a query asks for beside an operator."""
-    back, choice = query.looking_back, query.automaton.choice
-    return PatternStages(back and query.tree.event, back and back.options, query.held, choice=choice and choice.said)
+    back, said = query.looking_back, dict[str, Any]()
+    if back is not None:
+        said["before"] = [Schema.of(query.tree.event, "event").describe(), under_old_names(back.options)]
+    if query.where is not None:
+        said["where"] = query.where
+    return PatternStages(
+        back and query.tree.event,
+        tuple(query.stages()),
+        said,
+        query.held,
+        choice=query.shown_as,
+        shown=query.shown.cls if query.answers_behind else None,
+        ahead=any(offset > 0 for *_, offset in query.tree.neighbours),
+    )
 
 
 def check_call(said: PatternOptions, events: DataFrame, time: str, arcs: DataFrame | None, end: str) -> None:

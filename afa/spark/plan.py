@@ -217,7 +217,7 @@ def match(
         if not events.isStreaming:
             return without(found, job.dropped)
         behind = said.speculation is not None or clocked or (own is not None and own.before > 0)
-        if not first and not asked.chooses:  # what is chosen may change behind the watermark
+        if not first and not asked.chooses and not asked.ahead:  # these may change behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
         found = observed(found, name_of(job, name), list(automaton.states) if metrics and own is None else None)
         return without(found, [*job.dropped, *([] if metrics else [METRICS])])

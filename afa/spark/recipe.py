@@ -40,7 +40,8 @@ VERSION = "{}.{}".format(*sys.version_info)
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 Recipe = Mapping[str, Any]
 FIXED = {
-    "before": "negation at the start (with what it looks back by)",
+    "before": "negation at the start (and neighbours: PREV, NEXT)",
+    "where": "WHERE of an inline view",
     "situations": "situations (readings, durations, within, aggregates, order_by=)",
     "choose": "choosing (AFTER MATCH SKIP)",
     "start": "start",

@@ -75,6 +75,7 @@ class Sql(NamedTuple):
     anchors: str = ""  # "^" before the pattern, "$" behind it
     where: tuple[str, Callable[[tuple[Any, ...]], bool]] | None = None  # over the measures
     distinct: bool = False
+    view: tuple[str, Callable[[Row], bool]] | None = None  # WHERE of an inline view in front
     later: tuple[int, dict[str, tuple[str, Callable[[Picks], bool]]]] | None = None  # from an instant on: other conditions
     order: tuple[str, ...] = ("seq",)  # columns of ORDER BY behind at, as they are written: of `ORDERS`
 
@@ -109,7 +110,8 @@ class Sql(NamedTuple):
             "SELECT DISTINCT *" if self.distinct else "SELECT *",
             "" if self.where is None else f" WHERE {self.where[0]}",
         )
-        return f"{select} FROM t MATCH_RECOGNIZE ({' '.join(part for part in parts if part)}){where}"
+        table = "t" if self.view is None else f"(SELECT * FROM t WHERE {self.view[0]})"
+        return f"{select} FROM {table} MATCH_RECOGNIZE ({' '.join(part for part in parts if part)}){where}"
 
 
 ORDERS = (
@@ -166,6 +168,7 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
         return min((ends.get((row.at, row.seq), FOREVER) for row in rows), default=FOREVER)
 
     out = Counter[Any]()
+    rows = [row for row in rows if query.view is None or query.view[1](row)]
     for key in {row.p for row in rows} if query.keyed else [None]:
         rows_of_key = (row for row in rows if not query.keyed or row.p == key)
         own = placed(sorted(rows_of_key, key=cmp_to_key(partial(before, order=query.order))), query.window)
@@ -188,7 +191,7 @@ def told(query: Sql, rows: list[Row], ends: Mapping[Any, int] = MappingProxyType
                 if not (query.all_rows and picks[i][2]):
                     out[key, (shown, tuple(row)) if query.all_rows else shown, row.at, re] += query.asks(shown)
             start += max(1, resumes(query.skip, picks)) if picks else 1
-    return out
+    return Counter(set(+out)) if query.distinct else out
 
 
 def valued(term: Term, picks: Picks, i: int, number: int | None) -> Any:

@@ -81,7 +81,7 @@ def run(sql: Sql, choose: Choices, operator: Any, library: Any, engine: str) -> 
             expected = told(patient(sql), force)
         except TooManyError:
             continue
-        expected = +(Counter(set(+expected)) if sql.distinct else expected)
+        expected = +expected
         found = Counter({each: copies for each, copies in held.items() if copies})
         assert found == expected, f"missing {expected - found}, too much {found - expected}\n{sql.text}\n{force}"
     return Seen(came=came)

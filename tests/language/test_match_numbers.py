@@ -12,7 +12,6 @@ import pytest
 
 import afa
 from afa import FOREVER, AfaError, Change, ChangeError, Punctuation, SnapshotError, insert, retract
-from afa.operator.options import Options
 from speculation import match_numbers
 from tests.forged import forged
 from tests.language import number_worlds
@@ -243,15 +242,6 @@ def test_explain_says_what_numbers_cost() -> None:
         warnings = falls("FIRST(p) AS high", within, select="DISTINCT high").explain().warnings
         assert f"DISTINCT: of each row it is held how many matches show it, until {until} watermark" in warnings
         assert not any("MATCH_NUMBER" in each for each in warnings)
-
-
-def test_spark_refuses_numbers_and_where() -> None:
-    said = pytest.importorskip("afa.spark.pattern_said", reason="Spark is not there")
-    for query in (falls(), falls("FIRST(p) AS high", behind="WHERE high > 1")):
-        with pytest.raises(
-            AfaError, match="expected a query without MATCH_NUMBER, and without WHERE over what matches show, on Spark"
-        ):
-            said._of_query(query, Options())
 
 
 def test_matches_that_can_not_be_told_apart_are_refused() -> None:

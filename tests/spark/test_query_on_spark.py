@@ -237,21 +237,52 @@ def test_rows_that_show_the_same(spark: Any, tmp_path: Path) -> None:
     assert sorted((row.symbol, row.top, 1) for row in spark.read.parquet(str(tmp_path / "now")).collect()) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "SELECT * FROM (SELECT * FROM t WHERE price > 2) MATCH_RECOGNIZE ({} DEFINE b AS price > PREV(price))",
-            "without WHERE in an",
-        ),
-        ("SELECT * FROM t MATCH_RECOGNIZE ({} DEFINE b AS price > NEXT(price))", "without NEXT, LEAD and"),
-        (
-            "SELECT * FROM t MATCH_RECOGNIZE ({} DEFINE b AS price > PREV(price)) WHERE low > 2",
-            "without MATCH_NUMBER, and without WHERE",
-        ),
-    ],
-)
-def test_what_of_sql_stands_in_no_bucket(text: str, message: str) -> None:
-    found = afa.sql(text.format("PARTITION BY symbol ORDER BY at MEASURES a.price AS low PATTERN (a b)"), event=Stock, tick="us")
-    with pytest.raises(afa.AfaError, match=message):
-        afa.spark.match(found, time="time")
+AROUND = """
+SELECT {} FROM (SELECT * FROM stocks WHERE price <> 6) MATCH_RECOGNIZE (
+    PARTITION BY symbol ORDER BY at
+    MEASURES MATCH_NUMBER() AS number, FIRST(a.price) AS low, NEXT(LAST(b.price)) AS behind, PREV(a.price) AS before
+    AFTER MATCH SKIP {} PATTERN (a b+) WITHIN INTERVAL '20' SECOND
+    DEFINE a AS price < NEXT(price), b AS price > 2
+) WHERE low < 4{}
+"""
+"""All that stands around an operator: a filter, neighbours on both sides, numbers and a filter behind it."""
+NUMBERED = AROUND.format("*", "PAST LAST ROW", " AND number > 1")
+ONCE = AROUND.format("DISTINCT behind, before", "TO NEXT ROW", "")
+
+
+def around(text: str) -> afa.Query:
+    return afa.sql(text, event=Stock, tick="us")
+
+
+def by_operator(query: afa.Query, stream: list[tuple[str, int, int]]) -> Counter[Any]:
+    """What an operator says of the same rows."""
+    net = Counter[Any]()
+    for change in query.operator().push_many([afa.insert(Stock(s, p), START + t * SECOND) for s, p, t in stream]):
+        net[(change.key, tuple(change.payload)), change.le, change.re] += change.diff
+    return +net
+
+
+@pytest.mark.parametrize("text", [NUMBERED, ONCE], ids=["numbered", "once"])
+def test_stages_on_all_sides(spark: Any, text: str, tmp_path: Path) -> None:
+    """Rows in any order, taken back, in batches with a restart between them, from then on in more buckets; and all at once."""
+    query, stream = around(text), random_stock("sides")
+    events, rows = Files(tmp_path / "in"), []
+    for part in range(3):
+        come = [(each, 1) for each in stream[part * 20 : part * 20 + 20]]
+        gone = [(each, -1) for each in stream[part * 20 - 5 : part * 20 : 2]]
+        rows += come + gone
+        events.put([line[:-1] + f', "diff": {diff}}}' for (each, diff) in come + gone for line in in_lines([each])])
+        read = spark.readStream.schema(f"{COLUMNS}, diff int").option("maxFilesPerTrigger", 1).json(str(events.path))
+        given: dict[str, Any] = {"diff": "diff", "lateness": "1 hour", "buckets": 2 + part // 2}
+        run(read.transform(match(query, time="time", checkpoint=str(tmp_path / "checkpoint"), **given)), tmp_path)
+    want = by_operator(query, [each for each, _ in rows if rows.count((each, 1)) > rows.count((each, -1))])
+    table = afa.spark.current(spark.read.parquet(str(tmp_path / "changes")))
+    assert {*table.columns} == {"symbol", *(field.name for field in query.shown.fields), "id", "le", "re"}
+    assert len(want) > 3
+    assert told(table.collect(), query) == {*want}
+    static = (
+        spark.read.schema(f"{COLUMNS}, diff int")
+        .json(str(events.path))
+        .transform(match(query, time="time", diff="diff", buckets=3))
+    )
+    assert told(static.where("kind = 'match'").collect(), query) == {*want}

@@ -309,11 +309,18 @@ def test_nothing_is_there(spark: Any) -> None:
 ROWS = """SELECT * FROM stocks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES LAST(a.price) AS low ALL ROWS PER MATCH
 AFTER MATCH SKIP PAST LAST ROW PATTERN (a b+) WITHIN INTERVAL '30' SECOND DEFINE a AS price < 3, b AS price > 4)"""
 
+VIEW = f"{ROWS.replace('FROM stocks', 'FROM (SELECT * FROM stocks WHERE price <> 6)')} WHERE low < 2"
+
 
 @pytest.mark.parametrize(
     "query",
-    [RISING, chosen("PAST LAST ROW", 3), chosen("TO NEXT ROW", 3), afa.sql(ROWS, event=Stock, tick="us")],
-    ids=["text", "past last row", "to next row", "all rows"],
+    [
+        RISING,
+        chosen("PAST LAST ROW", 3),
+        chosen("TO NEXT ROW", 3),
+        *(afa.sql(text, event=Stock, tick="us") for text in (ROWS, VIEW)),
+    ],
+    ids=["text", "past last row", "to next row", "all rows", "filters before and behind"],
 )
 def test_a_query(spark: Any, query: Any, always: None) -> None:
     stream = [(symbol, price, 40 * t) for symbol, price, t in random_stock("replay")]

@@ -219,6 +219,16 @@ def test_measures_that_raise_are_told_and_left_out() -> None:
     assert re.search("ZeroDivisionError.* in MEASURES, in the match from 1 to 3: it is left out", fault.reason)
 
 
+def beside(view: str = "sort <> 'z'", where: str = "n > 1", within: int = 10) -> Query:
+    """A query with stages on all sides of its operator."""
+    return afa.sql(
+        f"SELECT * FROM (SELECT * FROM t WHERE {view}) MATCH_RECOGNIZE (PARTITION BY key ORDER BY at "
+        f"MEASURES COUNT(*) AS n, MATCH_NUMBER() AS number, NEXT(at) AS behind PATTERN (a b+) WITHIN {within} "
+        f"DEFINE a AS sort = 'a', b AS sort = 'b') WHERE {where}",
+        event=Row,
+    )
+
+
 CALM = "PATTERN SEQ(~(N n), A a, B b) WHERE skip_till_next_match(a, b) {{ [key]{} }} WITHIN {} RETURN b.at - a.at AS n"
 
 
@@ -238,6 +248,9 @@ def calm(more: str = "", within: int = 10) -> Query:
         (sql(), sql("a b+?"), r"expected a query that chooses and shows as that of the checkpoint .* \(other PATTERN\)"),
         (calm(), calm(" and n.at > 5"), "expected the negation at the start .* but got .*begin anew with another checkpoint"),
         (calm(), calm(within=11), "expected the negation at the start"),
+        (beside(), beside("sort <> 'y'"), "expected the WHERE of an inline view .* but got .*begin anew with another checkpoint"),
+        (beside(), beside(where="number > 1"), r"another one \(.*SELECT or WHERE .* and .*\): begin anew"),
+        (sql(), beside(), "another one .*SELECT or WHERE None and"),
     ],
 )
 def test_what_a_restart_may_not_change(one: Query, other: Query, said: str) -> None:
@@ -253,7 +266,11 @@ def test_lifetimes_of_their_own_are_refused_where_an_end_tells_the_start() -> No
     job(calm(), lifetimes=True)
 
 
-@pytest.mark.parametrize("query", [sql(within=5000), calm(within=5000)], ids=["chosen matches", "negation at the start"])
+@pytest.mark.parametrize(
+    "query",
+    [sql(within=5000), calm(within=5000), beside(within=5000)],
+    ids=["chosen matches", "negation at the start", "stages on all sides"],
+)
 def test_a_bucket_is_woken_until_its_stages_hold_nothing(query: Query) -> None:
     here = job(query)
     bucket = Bucket(here, 0)
@@ -265,20 +282,31 @@ def test_a_bucket_is_woken_until_its_stages_hold_nothing(query: Query) -> None:
         bucket.run(None, [], watermark * 1000)
         bucket = Bucket(here, 0, [bucket.save(False)])
     assert 0 < rounds < 9
-    assert query.tree.skip is not None or not bucket._stages._looking.stage.keys
+    assert not any(stage.ages for stage in bucket._stages._looking)
+    assert not any(stage.waiting() for stage in bucket._stages._behind)
     assert bucket.numbers(True)["keys"] == 0
 
 
-def test_damaged_states_of_stages_are_refused() -> None:
-    query = calm()
+@pytest.mark.parametrize(("query", "stages"), [(calm(), 1), (beside(), 2)], ids=["negation at the start", "stages on all sides"])
+def test_damaged_states_of_stages_are_refused(query: Query, stages: int) -> None:
     here = job(query)
     bucket = Bucket(here, 0)
-    bucket.run(letters(here, "NABANNAB"), [], 2)
+    bucket.run(letters(here, "NABANNABababbab"), [], 2)
     blob = bucket.save(False)
     body = msgpack.unpackb(blob)
     place = 1 + BucketState._fields.index("stages")
-    assert len(unplain(body[place][0])) == 2
-    for wrong in (None, 3, [3], [b""], [plain([None, None])], [plain([3, 4])], [plain([])], [plain([[[], None, []]] * 2)]):
+    assert len(unplain(body[place][0])) == stages
+    for wrong in (
+        None,
+        3,
+        [3],
+        [b""],
+        [plain([None, None])],
+        [plain([3, 4])],
+        [plain([])],
+        [plain([[[], None, []]] * 2)],
+        [body[place][0]] * 2,
+    ):
         with pytest.raises(SnapshotError):
             Bucket(here, 0, [msgpack.packb([*body[:place], wrong, *body[place + 1 :]])])
     choose = Seeded("torn stages")

@@ -22,7 +22,7 @@ from afa.extra.situations.reading_layout import LineWords, ReadingColumns
 from afa.extra.situations.reading_tables import NewReadings, ReadingTables
 from afa.extra.situations.told_forms import Telling
 from afa.model.copies import as_total
-from afa.model.raised import Faults, Raised
+from afa.model.raised import Raised
 from afa.schema import Schema
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
@@ -63,6 +63,7 @@ class Deriving(Stage):
     counts).
     """
 
+    by_keys = True
     _numbers = ("_told", "_withdrawn", "promised", "judged")
     no_reasons = (
         "expected an operator of events but got one of situations, whose matches stand on instants, so that no "
@@ -108,8 +109,6 @@ class Deriving(Stage):
         self.tables = ReadingTables(self)
         self.promised = BEGINNING
         self._told = self._withdrawn = 0
-        self.faults: Faults | None = None
-        """Told of two different readings of a key and time, of which neither holds then. None: they are refused."""
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
@@ -225,9 +224,6 @@ class Deriving(Stage):
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
         return self.held.held
-
-    def clean(self) -> None:
-        """Forget all that is final: each promise has."""
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 

@@ -60,9 +60,9 @@ class ReadingsAsked(NamedTuple):
         telling = instants(kinds_of(made, self.aggregates), cls, self.span)
         return deriving(Schema.of(event, "event"), made, self.aggregates, telling, self.order, "us")
 
-    def layer(self, stage: Deriving) -> Layer:
-        """Return what stands around an operator with the stage in front of it."""
-        return Layer("Deriving", Situated, lambda _: stage)
+    def layer(self, event: Any) -> Layer:
+        """Return what stands around an operator of the instants, which takes readings of a class."""
+        return Layer("Deriving", Situated, lambda operator: self.stage(event, operator._core.automaton.event))
 
 
 def readings_asked(pattern: Any, order: str | None) -> ReadingsAsked:
