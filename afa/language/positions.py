@@ -16,6 +16,8 @@ from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
 
 MOST = 300
 """How many positions a pattern may have: ``a{500}`` is refused in words, not by time and memory."""
+PAIRS = 10_000
+"""How many pairs of positions may follow one another: some seconds of work at most, also for a hostile text."""
 WAYS = 16
 """How many gaps may lead to one position, or from it: alternatives that take nothing, each with a negation, multiply them."""
 
@@ -38,9 +40,14 @@ class Positions(NamedTuple):
 
     @classmethod
     def of(cls, pattern: Pattern) -> Positions:
-        """Take a pattern apart; one of more than `MOST` positions is refused (AutomatonError)."""
+        """Take a pattern apart; one of more than `MOST` positions, or `PAIRS` of them, is refused (AutomatonError)."""
         maker = _PositionMaker()
         part = maker.part(pattern)
+        if len(maker.edges) > PAIRS:
+            raise AutomatonError(
+                f"expected a pattern in which at most {PAIRS:,} pairs of positions follow one another but got {len(maker.edges):,}: "
+                f"alternatives and optional parts that repeat multiply; write several patterns"
+            )
         first, last = (list(dict.fromkeys(p for p, _ in ends)) for ends in (part.first, part.last))
         found = cls(maker.components, first, last, [[] for _ in maker.components])
         for p, edge in maker.edges:

@@ -9,7 +9,7 @@ import pytest
 
 from afa import AfaError, AutomatonError, Keyed, Operator, insert
 from afa.expression.nodes import Const
-from afa.language.pattern import ANY, NEXT, STRICT, Component, Gap, Repeat, Seq, Tree
+from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.language.terms import Aggregate, Ref
 from tests.language import by_hand
@@ -126,6 +126,10 @@ def test_tables_have_the_columns_of_return() -> None:
         ({"returns": (("class", Const(1)),)}, "expected a name for what RETURN shows .* but got 'class'"),
         ({"returns": (("x", Const(1)), ("x", Const(2)))}, "expected each name once in RETURN but got 'x' 2 times; say AS another"),
         ({"pattern": Repeat(Component("a"), 1, 1000)}, "expected a pattern of at most 300 positions but got more"),
+        (
+            {"pattern": Repeat(Either(tuple(Component(f"v{i}") for i in range(101))), 1, None)},
+            "expected a pattern in which at most 10,000 pairs of positions follow one another but got 10,201",
+        ),
         ({"pattern": Repeat(Component("a"), 3, 2)}, r"expected 0 <= low <= high and high > 0 but got \{3,2\}"),
         ({"pattern": "a b"}, "expected a pattern but got 'a b'"),
     ],
