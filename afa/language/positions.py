@@ -45,8 +45,8 @@ class Positions(NamedTuple):
         part = maker.part(pattern)
         if len(maker.edges) > PAIRS:
             raise AutomatonError(
-                f"expected a pattern in which at most {PAIRS:,} pairs of positions follow one another but got {len(maker.edges):,}: "
-                f"alternatives and optional parts that repeat multiply; write several patterns"
+                f"expected a pattern in which at most {PAIRS:,} pairs of positions follow one another but got "
+                f"{len(maker.edges):,}: alternatives and optional parts that repeat multiply; write several patterns"
             )
         first, last = (list(dict.fromkeys(p for p, _ in ends)) for ends in (part.first, part.last))
         found = cls(maker.components, first, last, [[] for _ in maker.components])
