@@ -93,8 +93,9 @@ def _of_query(query: Any, options: Options) -> PatternOptions:
         )
     if query.answers_behind:
         raise AfaError(
-            "expected a query without MATCH_NUMBER, and without WHERE over what matches show, on Spark, where no stage stands "
-            "behind an operator, but got one: number and filter what comes out, or run it with .operator()"
+            "expected a query without MATCH_NUMBER, COUNT(DISTINCT ..), ARRAY_AGG and LISTAGG, and without WHERE over what matches "
+            "show, on Spark, where no stage stands behind an operator, but got one: number, gather and filter what comes out, or "
+            "run it with .operator()"
         )
     if any(offset > 0 for _, _, offset in tree.neighbours):
         raise AfaError(
