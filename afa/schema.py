@@ -64,7 +64,7 @@ _USUAL |= {"afa": types.SimpleNamespace(Instant=Instant, Time=Time, Date=Date)}
 
 
 class Field(NamedTuple):
-    """One field of a schema: its scalar type (None: any hashable value) and whether it may be None."""
+    """One field of a schema: its scalar type, or list[int] .. of what a match shows (None: any hashable value); may it be None?"""
 
     name: str
     type: type | None
@@ -111,6 +111,11 @@ class Schema(NamedTuple):
     @property
     def scalar(self) -> bool:
         """Whether every field is a scalar, so that every engine can hold it."""
+        return all(field.type in SCALARS for field in self.fields)
+
+    @property
+    def typed(self) -> bool:
+        """Whether every field is a scalar or an array of scalars, so that Arrow has a type for it."""
         return all(field.type is not None for field in self.fields)
 
     @property
@@ -217,7 +222,9 @@ class Schema(NamedTuple):
     def describe(self) -> str:
         """Return the schema as text: ``Tick(price: float, size: int | None)``."""
         inner = ", ".join(
-            f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional and f.type else ''}" for f in self.fields
+            f"{f.name}: {getattr(f.type, '__name__', '') if f.type in SCALARS else f.type or 'Any'}"
+            f"{' | None' if f.optional and f.type else ''}"
+            for f in self.fields
         )
         return f"{self.cls.__name__}({inner})"
 
@@ -284,7 +291,7 @@ def _one_float(value: float) -> float:
 
 def _coerce(item: Any, field: Field, schema: Schema) -> Any:
     """Do the slow part of `Schema.take`: convert numpy scalars, ints for floats, NaN and times, and refuse what is wrong."""
-    if field.type is None:
+    if field.type not in SCALARS:
         return any_payload(item)
     if field.type is int and (number := _index(item)) is not None:
         if not BEGINNING <= number <= FOREVER:
@@ -373,7 +380,8 @@ def _field(name: str, hint: Any, schema: type, what: str) -> Field:
     kinds = [option for option in options if option is not type(None)]
     if hint is Any or hint is object:
         return Field(name, None, True)
-    if len(kinds) == 1 and kinds[0] in SCALARS:
+    array = what == "match" and len(kinds) == 1 and typing.get_origin(kinds[0]) is list and typing.get_args(kinds[0])[0] in SCALARS
+    if len(kinds) == 1 and (kinds[0] in SCALARS or array):
         return Field(name, kinds[0], len(options) > 1)
     raise AutomatonError(
         f"expected a scalar field (int, float, bool, str, or one of them | None) but got {name}: {hint!r} "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
@@ -229,10 +229,12 @@ def _refused(name: str, kind: str) -> AfaError:
 
 
 @functools.cache
-def arrow_type(kind: type) -> pa.DataType:
-    """Return the Arrow type that stands for int, float, bool or str."""
+def arrow_type(kind: Any) -> pa.DataType:
+    """Return the Arrow type that stands for int, float, bool or str, or for list[int] and such."""
     import pyarrow as pa
 
+    if get_origin(kind) is list:
+        return pa.list_(arrow_type(*get_args(kind)))
     return {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}[kind]
 
 

@@ -9,7 +9,7 @@ changes; from then on it stands one by one (``opened``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,8 @@ MOST = 1 << 48
 """So many matches of a key are not final."""
 Start = tuple[Any, ...]
 """The place of the first row of a match: its LE, and what orders rows of one LE."""
+Row = tuple[Any, int, int]
+"""A match, or a row of it: payload, LE and RE."""
 
 
 class ShownMatches(NamedTuple):
@@ -60,11 +62,14 @@ class ShownMatches(NamedTuple):
     """Makes what leaves of what comes and its number, where values or WHERE read the number; None: nothing leaves."""
     once: bool = False  # whether rows that agree in all that leaves are one
     said: str = ""  # what a snapshot must have in common with it
+    whole: Callable[[Sequence[Row], int | None], Iterable[tuple[Row, Any]]] | None = None
+    """Makes what leaves of all rows of a match and its number, each with one of its rows; None: each row leaves by itself."""
+    read: bool = True  # whether what leaves depends on the number
 
     @property
     def counts(self) -> bool:
         """Whether matches are numbered."""
-        return bool(self.numbers) or self.late is not None
+        return bool(self.numbers) or self.late is not None or self.whole is not None
 
     def start_of(self, match: Change) -> Start:
         """Return where a match starts."""
@@ -88,6 +93,16 @@ class ShownMatches(NamedTuple):
             columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
             return [_ranks([b"".join([piece(value) for piece, value in zip(self.pieces, each)]) for each in zip(*columns)])]
         return [_ranks(column) for column in columns]
+
+    def leaving(self, rows: Mapping[Row, int], number: int | None) -> Iterator[tuple[Row, Any, int]]:
+        """Yield of the rows of a match those that leave, with what they show, and how often."""
+        if self.whole is not None:
+            yield from ((row, shown, rows[row]) for row, shown in (self.whole(list(rows), number) if rows else ()))
+            return
+        for row, copies in rows.items():
+            shown = self.of(row[0], number)
+            if shown is not None:
+                yield row, shown, copies
 
     def of(self, payload: Any, number: int | None) -> Any:
         """Return what leaves of a match; None: nothing."""
@@ -135,8 +150,7 @@ class MatchNumbers(Stage):
     def __init__(self, of: ShownMatches, schema: Schema) -> None:
         super().__init__()
         self.of_matches, self.shown, self._schema, self.looks_back = of, of.shown, schema, of.counts
-        fields = schema.fields[: len(of.shown._fields)]  # type: ignore[attr-defined]
-        self._leaves = schema._replace(cls=of.shown, fields=fields)
+        self._leaves = Schema.of(of.shown, "match")._replace(tick=schema.tick)
         self._codes: dict[Hashable, int] = {}  # of each key its number
         self._names: list[Hashable] = []  # of each number its key
         self._counts = np.zeros((0, 6), np.int64)
@@ -229,7 +243,7 @@ class MatchNumbers(Stage):
             now = opened.get(start)
             was = before.get(start, now)
             old, new = old + (was is not None), new + (now is not None)
-            if start in before or old != new:
+            if start in before or (old != new and self.of_matches.read):
                 self._count(key, was or {}, old, -1, told)
                 self._count(key, now or {}, new, 1, told)
         self._note(code)
@@ -245,15 +259,13 @@ class MatchNumbers(Stage):
 
     def _count(self, key: Hashable, rows: dict[Any, int], number: int | None, sign: int, told: dict[Any, int]) -> None:
         """Count what leaves of the rows of a match."""
-        for (payload, le, re), copies in rows.items():
-            try:
-                shown = self.of_matches.of(payload, number)
-            except Exception as error:
-                blame(error, f"in the match at le={le}, of key {key!r}")
-                raise
-            if shown is not None:
+        try:
+            for (_, le, re), shown, copies in self.of_matches.leaving(rows, number):
                 row = shown, le, re, key
                 told[row] = told.get(row, 0) + sign * copies
+        except Exception as error:
+            blame(error, f"in the match at le={max(le for _, le, _ in rows)}, of key {key!r}")
+            raise
 
     def _net(self, told: dict[Any, int]) -> Iterator[tuple[Any, int]]:
         """Yield what leaves: a row that leaves once when the first match that shows it comes, or the last one goes."""
@@ -309,7 +321,7 @@ class MatchNumbers(Stage):
     def _rows_told(self, rows: Logged) -> Logged:
         """Return what leaves of rows of one call."""
         of = self.of_matches
-        if of.once or of.late is not None:
+        if of.once or of.late is not None or of.whole is not None:
             return Logged.of(self._revised(rows.changes(self._schema)), self._leaves)
         if not of.counts:
             return self._shown(rows, None)
@@ -570,14 +582,16 @@ class MatchNumbers(Stage):
     def chosen(self, match: Change) -> list[Any]:
         """Return the payloads of the matches that leave as this one, with all that they hold."""
         payload, le, re, _, key = match
-        found = [each for each in self.waiting() if (each.le, each.re, each.key) == (le, re, key)]
         if not self.of_matches.counts:
             return [payload if self.of_matches.asked is None else (*payload, True)]
-        starts = sorted({self.of_matches.start_of(each) for each in self.waiting() if each.key == key})
+        starts: dict[Start, dict[Row, int]] = {}
+        for each in self.waiting():
+            if each.key == key:
+                row = each.payload, as_ticks(each.le, "le"), as_ticks(each.re, "re")
+                starts.setdefault(self.of_matches.start_of(each), {})[row] = each.diff
         first = 1 + int(self._counts[self._codes[key], FINAL]) if key in self._codes else 1
-        numbers = {start: number for number, start in enumerate(starts, first)}
-        told = ((each.payload, self.of_matches.of(each.payload, numbers[self.of_matches.start_of(each)])) for each in found)
-        return [whole for whole, shown in told if shown is not None and tuple(shown) == tuple(payload)]
+        told = [self.of_matches.leaving(starts[start], number) for number, start in enumerate(sorted(starts), first)]
+        return [row[0] for rows in told for row, shown, _ in rows if row[1:] == (le, re) and tuple(shown) == tuple(payload)]
 
 
 class NumberedMatches(After):

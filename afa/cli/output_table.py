@@ -34,7 +34,7 @@ class OutputTable:
         self._fields = [*fields, *(Field(name, int, False) for name in ("le", "re", "diff"))]
         self._keys = {name: none.column(name) for name in keys}
         self._like = Table("arrow", none, none)
-        given: Any = table_of(none if shown.scalar else none.to_pydict())  # fields of any type leave as columns of objects
+        given: Any = table_of(none if shown.typed else none.to_pydict())  # fields of any type leave as columns of objects
         # no rows of the input: in a list before others it says that the operator's output is such tables
         self.none: Table = given if times is None else Timed(given, {}, times.times)
         leave = leaving(times, "arrow", shown, core.taken, keys)

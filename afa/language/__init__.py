@@ -25,7 +25,8 @@ previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
 looking_back     negation at the start, and neighbours: what a match asks the stage LastBefore; neighbours: words of the builder
 scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH
-answer_rows      MATCH_NUMBER, WHERE and DISTINCT of SQL: what a match shows, and what the stage behind it makes of that
+answer_rows      MATCH_NUMBER, WHERE and DISTINCT of SQL: what a match shows, and what the stage behind it makes of that;
+                 gathered: COUNT(DISTINCT), ARRAY_AGG, LISTAGG, of all rows of a match
 row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
                  sql_statement: its clauses; sql_layers: the SELECTs around; sql_views: those in front, sql_select: behind;

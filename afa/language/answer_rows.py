@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from afa.errors import AfaError, blame
 from afa.expression.evaluation import evaluate
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, IsNone, changed, walk
+from afa.language.gathered import GatheredRows, GatheredTerms, nodes_in
 from afa.language.items import of_match
 from afa.language.pattern import NO_ROW, UNMATCHED, Component, Either, Pattern, Seq, Tree, components_of
 from afa.language.payload_classes import made
-from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, MatchNumber, OfMatch, Ref, Unseen
+from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, ListAggregate, MatchNumber, OfMatch, Ref, Unseen
 from afa.language.three_values import nullable, true
 from afa.model.event_order import EventOrder, OrderColumn, is_list
 from afa.schema import Schema
@@ -47,23 +48,38 @@ class AnswerPlan(NamedTuple):
     where: Expr | None = None  # WHERE, where that reads it
     distinct: bool = False  # whether rows that agree in all that leaves are one
     counted: str | None = None  # the hidden value that is 0 of rows that no match holds; None: there are none such
+    gathered: GatheredTerms | None = None  # what leaves is made of all rows of a match, which the automaton shows
+    hidden: tuple[tuple[Expr, str], ...] = ()  # for that, the values that hold terms
 
     @property
     def said(self) -> str:
         """All that decides what leaves, beside what the automaton shows."""
-        return repr((self.size, self.numbers, self.late, self.where, self.distinct))
+        whole = None if self.gathered is None else (self.gathered.tree.returns, self.gathered.tree.asked, self.gathered.tree.rows)
+        return repr((self.size, self.numbers, self.late, self.where, self.distinct, *([whole] if whole else ())))
 
     @property
     def costs(self) -> tuple[str, ...]:
-        """Return what numbers and DISTINCT cost, in words; nothing where there are none."""
-        numbered, never = self.numbers or self.late or self.where, self.tree.window is None
+        """Return what numbers, DISTINCT and values over all rows cost, in words; nothing where there are none."""
+        never = self.tree.window is None
         held = "; without WITHIN each match is held for that, until the last watermark" if never else ""
         renumbers = "MATCH_NUMBER: a match that comes late, goes or moves renumbers those of its key behind it, which leave again"
         kept = f"DISTINCT: of each row it is held how many matches show it, until {'the last' if never else 'a'} watermark"
-        return (*([renumbers + held] if numbered else []), *([kept] if self.distinct else []))
+        found = [renumbers + held] if self.reads_numbers else []
+        if self.gathered is not None:
+            found.append(f"{self.gathered.said}: all rows of a match are held behind the operator until it is final{held}")
+        return (*found, *([kept] if self.distinct else []))
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether values, or WHERE, read the number of a match."""
+        if self.gathered is not None:
+            return MatchNumber() in nodes_in(self.gathered.tree)
+        return bool(self.numbers or self.late or self.where)
 
     def shown(self, matches: Schema) -> Schema:
         """Return what leaves, of what the automaton shows."""
+        if self.gathered is not None:
+            return Schema.of(GatheredRows(self.gathered, dict(self.hidden), matches).shown, "match")
         fields = matches.fields[: self.size]
         times = tuple(name for name in matches.times if name in {field.name for field in fields})
         cls = made(self.tree.payload, tuple((field.name, field.type, field.optional) for field in fields), times)
@@ -73,7 +89,9 @@ class AnswerPlan(NamedTuple):
         """Make the stage, which has taken nothing yet."""
         places: dict[str | None, int] = {field.name: i for i, field in enumerate(matches.fields)}
         shown = self.shown(matches).cls
-        late = _Late(self, matches, shown).of if self.late or self.where is not None or self.counted else None
+        numbered = self.late or self.where is not None or (self.counted and self.gathered is None)
+        late = _Late(self, matches, shown).of if numbered else None
+        whole = None if self.gathered is None else GatheredRows(self.gathered, dict(self.hidden), matches).of
         order = tuple(places[name] for name in self.order)
         start, asked, counted = (places.get(name) for name in (self.start, self.asked, self.counted))
         of = ShownMatches(
@@ -89,6 +107,8 @@ class AnswerPlan(NamedTuple):
             late,
             self.distinct,
             self.said,
+            whole,
+            self.reads_numbers,
         )
         return MatchNumbers(of, matches)
 
@@ -132,17 +152,19 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
     where = tree.asked if tree.asked is not None and _reads_number(tree.asked) else None
     composed = {i: value for i, (_, value) in enumerate(shown) if not isinstance(of_match(value), TERMS | Const | MatchNumber)}
     late = {i: value for i, value in composed.items() if where is not None or _reads_number(value)}
-    if tree.asked is None and not tree.distinct and not numbers and not late:
+    gathered = tuple(node for node in nodes_in(tree) if isinstance(node, ListAggregate))
+    if tree.asked is None and not tree.distinct and not numbers and not late and not gathered:
         return None
+    shows_rows = tree if not gathered else replace(tree, rows=())  # of which the stage makes what leaves
     names = _free_names({name for name, _ in shown})
     hidden: dict[Expr, str] = {}
     start = asked = counted = None
     order: tuple[str, ...] = ()
     columns: tuple[OrderColumn, ...] = ()
-    if numbers or late or where is not None:
-        _check(tree)
+    if numbers or late or where is not None or gathered:
+        _check(shows_rows, tree)
         ranked = tree.rank or tree.ranked_by
-        time = None if tree.window is not None or ranked is not None else _time_of(tree)
+        time = None if tree.window is not None or ranked is not None else _time_of(shows_rows)
         said = ranked or tree.order
         columns = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
         fields = [column.field.name for column in columns] or ([] if said is None else [said])
@@ -151,6 +173,13 @@ def answer_plan(tree: Tree) -> AnswerPlan | None:
         start, order = first.get(time or ""), tuple(first[name] for name in fields)
         if any(component.name == UNMATCHED for component in components_of(tree.pattern)):
             counted = hidden.setdefault(ROWS, next(names))
+    if gathered:
+        terms_of = GatheredTerms(tree, gathered, counted is not None)
+        for term in terms_of.asked():
+            hidden.get(term) or hidden.setdefault(term, next(names))
+        shows = replace(shows_rows, asked=None, distinct=False, returns=tuple((name, value) for value, name in hidden.items()))
+        plan = AnswerPlan(shows, 0, start, order, columns, None, (), distinct=tree.distinct, counted=counted)
+        return plan._replace(gathered=terms_of, hidden=tuple(hidden.items()))
     if tree.asked is not None and where is None:
         asked = hidden.setdefault(If(tree.asked, Const(True), Const(False)), next(names))
     terms = (node for value in (*late.values(), *([] if where is None else [where])) for node in _terms(value))
@@ -213,16 +242,23 @@ def _time_of(tree: Tree) -> str | None:
     found = Schema.of(tree.event, "event").instant or tree.time
     if found is None and (tree.skip != "past last row" or tree.rows is not None):
         raise AfaError(
-            "expected WITHIN, or a field of the event annotated afa.Instant, beside MATCH_NUMBER() and a scan that goes on within "
-            "a match, or ALL ROWS PER MATCH, as a match is told apart by the time of its first row, but got neither"
+            "expected WITHIN, or a field of the event annotated afa.Instant, beside COUNT(DISTINCT ..), ARRAY_AGG and LISTAGG, and "
+            "beside MATCH_NUMBER() and a scan that goes on within a match, or ALL ROWS PER MATCH, as a match is told apart by the "
+            "time of its first row, but got neither"
         )
     return found
 
 
-def _check(tree: Tree) -> None:
+def _check(tree: Tree, whole: Tree) -> None:
+    """Refuse what can't be numbered, or gathered: ``tree`` has each row of a match."""
     if tree.skip is None:
-        raise AfaError("expected a query that chooses (AFTER MATCH SKIP) with MATCH_NUMBER() but got skip=None")
+        raise AfaError(
+            "expected a query that chooses (AFTER MATCH SKIP) with MATCH_NUMBER(), COUNT(DISTINCT ..), ARRAY_AGG and LISTAGG but "
+            "got skip=None"
+        )
     places = itertools.count()
+    if whole.rows and tree is not whole:
+        raise AfaError("expected a pattern without {- -} beside COUNT(DISTINCT ..), ARRAY_AGG and LISTAGG of all rows but got one")
     if tree.rows and not _least_shown(tree.pattern, places, tree.rows):
         raise AfaError(
             "expected a pattern of which each match shows a row, with MATCH_NUMBER(), but got one with {- -} around all rows that "

@@ -100,6 +100,7 @@ class Query(Pattern):
         tree = tree if answer is None else answer.tree
         object.__setattr__(self, "_lowered", Lowered(tree, running) if tree.skip is None else scanned(tree, running))
         object.__setattr__(self, "_running", running)
+        self.shown  # noqa: B018 - refuses what no match can show
 
     @property
     def automaton(self) -> Automaton:

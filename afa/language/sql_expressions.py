@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from afa.language.sql_kinds import NULL
 from afa.language.sql_nodes import FUNCTIONS, ROWS
 from afa.language.sql_text import SqlText
 from afa.language.sql_times import SqlTimes
-from afa.language.terms import NAMED, Aggregate, Classifier, Final, MatchNumber, Ref
+from afa.language.terms import NAMED, Aggregate, Classifier, Final, ListAggregate, MatchNumber, Ref
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 BESIDE = {"PREV": -1, "NEXT": 1, "LAG": -1, "LEAD": 1}
@@ -41,6 +42,13 @@ OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count"
 OVER |= {"ArgMax": "max_by", "ArgMin": "min_by"}
 MOST_PARTS, MOST_WORK = 10_000, 150_000
 """How many nodes an expression may have, and how many those of a query together, each counted again in what it is a part of."""
+GATHERS = {"Distinct": "distinct", "ArrayAgg": "array", "GroupConcat": "text"}
+LISTED = {"": "trino oracle snowflake spark databricks", ",": "flink duckdb bigquery"}
+"""What separates the texts of a LISTAGG that does not say it."""
+SKIPS = ("snowflake", "oracle", "spark", "databricks")
+"""Dialects whose ARRAY_AGG leaves NULL out; in the standard's it is kept."""
+EMPTY = {"array": ("snowflake", "spark", "databricks"), "text": ("snowflake",)}
+"""Dialects in which an ARRAY_AGG, or LISTAGG, of no value is empty, and not NULL."""
 MOST_DIGITS = 400
 """The most characters of a number: no float, and no int64, has more before its point."""
 
@@ -72,6 +80,7 @@ class Scope(NamedTuple):
     work: list[int]  # how many parts were counted so far
     neighbour: Callable[[str, int], str]  # from a field, and how far away, to the event's field for it
     dialect: str | None = None  # the dialect that the statement is said to be in
+    order: tuple[Any, ...] = ()  # of ORDER BY, by which the rows of a match stand
 
 
 class RowValue(NamedTuple):
@@ -251,6 +260,8 @@ class SqlExpressionReader(SqlTimes):
             return self._finally(node, node.expressions[0])
         if name == "CLASSIFIER" and len(node.expressions) <= 1:
             return self._classifier(node)
+        if name == "LISTAGG" and 1 <= len(node.expressions) <= 2:
+            return self._gathered(node)
         if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None:
             return MatchNumber()
         if name == "MATCH_SEQUENCE_NUMBER" and not node.expressions:  # Snowflake's
@@ -283,7 +294,7 @@ class SqlExpressionReader(SqlTimes):
         if self._scope.defines is not None:
             raise self._refused(node, f"expected what is known when a row comes in DEFINE but got {self._said(node)}")
         found = self.value(plain)
-        if self._scope.every and not isinstance(found, Ref | Aggregate | Const):
+        if self._scope.every and not isinstance(found, Ref | Aggregate | ListAggregate | Const):
             said = self._scope.text.quoted(node)
             raise self._refused(node, f"expected FINAL before FIRST, LAST or an aggregate but got {said}")
         return Final(found) if self._scope.every and not isinstance(found, Const) else found
@@ -333,7 +344,7 @@ class SqlExpressionReader(SqlTimes):
         columns = [each for each in inner.walk() if type(each).__name__ == "Column"]
         rows = {self._name(each.table, each) if each.table else "" for each in columns}
         moved = sum(kind in ("First", "Last") for kind in kinds) - (kinds[0] in ("First", "Last"))
-        if moved or names or len(rows) != 1 or not {"Lag", "Lead", *OVER}.isdisjoint(kind.title() for kind in kinds):
+        if moved or names or len(rows) != 1 or not {"Lag", "Lead", *OVER, *GATHERS}.isdisjoint(kind.title() for kind in kinds):
             raise self._refused(
                 node,
                 f"expected columns of one row in {name}, or FIRST or LAST of them, but got {self._said(node)}; an aggregate, "
@@ -363,12 +374,95 @@ class SqlExpressionReader(SqlTimes):
             raise self._refused(node, f"expected numbers in {function.upper()} but got {self._said(node)}")
         return Aggregate(row.variable, function, row.field, self._counts_now(row.variable))
 
+    def _count(self, node: Any) -> Expr:
+        return self._gathered(node) if type(node.this).__name__ == "Distinct" else self._aggregate(node, "count")
+
+    def _arrayagg(self, node: Any) -> Expr:
+        return self._gathered(node)
+
+    def _groupconcat(self, node: Any) -> Expr:
+        return self._gathered(node)
+
+    def _distinct(self, node: Any) -> Expr:
+        raise self._refused(node, f"expected DISTINCT in COUNT(DISTINCT x) alone but got {self._said(node.parent)}")
+
+    def _order(self, node: Any) -> Expr:
+        raise self._refused(node, f"expected ORDER BY in ARRAY_AGG and LISTAGG alone but got {self._said(node.parent)}")
+
+    def _withingroup(self, node: Any, condition: Any = None) -> Expr:
+        found = self.value(node.this) if condition is None else self._filtered(node, node.this, condition)
+        if not isinstance(found, ListAggregate) or found.function == "distinct":
+            raise self._refused(node, f"expected WITHIN GROUP behind LISTAGG or ARRAY_AGG but got {self._said(node)}")
+        self._check_order(node, node.expression)
+        return found
+
+    def _gathered(self, node: Any, condition: Any = None) -> Expr:
+        """COUNT(DISTINCT x), ARRAY_AGG(x), LISTAGG(x, separator): of all rows at once, made when the match is chosen."""
+        from sqlglot import exp
+
+        self._within_row(node)
+        if self._scope.defines is not None:
+            way = "its values are gathered once a match is chosen: MEASURES may ask for it"
+            raise self._refused(node, f"expected another aggregate in DEFINE but got {self._said(node)}; {way}")
+        kind = type(node.this).__name__ if type(node).__name__ == "Count" else type(node).__name__
+        over, separator = node.this, node.args.get("separator")
+        if kind == "Anonymous":
+            kind, (over, separator) = "GroupConcat", (*node.expressions, None)[:2]
+        if kind == "Distinct":
+            if len(over.expressions) != 1 or over.expressions[0].find(exp.Star):
+                raise self._refused(node, f"expected COUNT(DISTINCT x) of one value but got {self._said(node)}")
+            over = over.expressions[0]
+        if type(over).__name__ == "Order":
+            self._check_order(node, over)
+            over = over.this
+        function, dialect = GATHERS[kind], self._scope.dialect
+        if self._scope.text.says(node, "OVERFLOW"):
+            raise self._refused(node, f"expected LISTAGG(x, separator) but got {self._said(node)}; a text has no bound here")
+        named = [each.table for each in over.find_all(exp.Column) if each.table][:1]
+        skips, only = function != "array" or dialect in SKIPS, None
+        if condition is not None:
+            if not skips:
+                only = self._of_row(exp.Case(ifs=[exp.If(this=condition, true=exp.Boolean(this=True))]), named)
+            over = exp.Case(ifs=[exp.If(this=condition, true=over)])
+        variable, field, value = self._of_row(over, named)
+        if function == "text" and self._kind(value) not in (str, None, NULL):
+            raise self._refused(node, f"expected a text in LISTAGG but got {self._said(node)}; write CAST(x AS VARCHAR)")
+        if function != "text":
+            sign = ""
+        elif separator is None or not any("start" in each.meta for each in separator.walk()):  # sqlglot has put it there
+            sign = self._way(node, LISTED, "what separates texts differs; say it: LISTAGG(x, ',')")
+        else:
+            sign = self._constant(separator, str)
+        empty = dialect in EMPTY.get(function, ())
+        return ListAggregate(variable, function, field, skips, only and only.field, sign, empty)
+
+    def _check_order(self, node: Any, order: Any) -> None:
+        """Refuse an order of what an aggregate gathers that is not the one in which rows of a match stand."""
+
+        def said(each: Any) -> tuple[Any, ...]:
+            nulls = each.args.get("nulls_first") if self._scope.text.says(each, "NULLS") else None
+            return each.this.name.lower(), bool(each.args.get("desc")), nulls
+
+        asked, rows = list(map(said, order.expressions)), list(map(said, self._scope.order))
+        if asked != rows[: len(asked)]:
+            raise self._refused(
+                node, f"expected the order of MATCH_RECOGNIZE's ORDER BY, in which rows are gathered, but got {self._said(node)}"
+            )
+
     def _ignorenulls(self, node: Any) -> Expr:
-        return self.value(node.this)  # which leaves them out anyway
+        found = self.value(node.this)  # of others it leaves them out anyway
+        return replace(found, skips=True) if isinstance(found, ListAggregate) else found
 
     def _filter(self, node: Any) -> Expr:
+        return self._filtered(node, node.this, node.expression.this)
+
+    def _filtered(self, node: Any, aggregate: Any, condition: Any) -> Expr:
         """AGGREGATE(x) FILTER (WHERE c) is that of x where c holds, and of NULL elsewhere."""
-        return self._where(node, node.this, node.expression.this)
+        kind = type(aggregate).__name__
+        if kind == "WithinGroup":
+            return self._withingroup(aggregate, condition)
+        gathers = kind in GATHERS or type(aggregate.this).__name__ == "Distinct" or str(aggregate.this).upper() == "LISTAGG"
+        return self._gathered(aggregate, condition) if gathers else self._where(node, aggregate, condition)
 
     def _countif(self, node: Any) -> Expr:
         return self._where(node, None, node.this)

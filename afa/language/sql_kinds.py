@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary
-from afa.language.terms import Aggregate, Classifier, Final, MatchNumber, OfMatch, Ref
+from afa.language.terms import Aggregate, Classifier, Final, ListAggregate, MatchNumber, OfMatch, Ref
 
 Kind = type | None
-"""int, float, bool or str; of NULL the type of None; None: any."""
+"""int, float, bool or str, list of an array; of NULL the type of None; None: any."""
 NULL = type(None)
 CALLS = {"int": int, "float": float, "len": int, "str": str, "upper": str, "lower": str, "bool": bool}
-CALLED = {int: "an int", float: "a float", bool: "a condition", str: "a text"}
+CALLED = {int: "an int", float: "a float", bool: "a condition", str: "a text", list: "an array"}
 
 
 def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
@@ -31,6 +31,8 @@ def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
             return (
                 int if function == "count" else float if function == "avg" else fields.get(field or "")
             )  # of all others the field's
+        case ListAggregate(_, function):
+            return int if function == "distinct" else str if function == "text" else list
         case Classifier():
             return str
         case MatchNumber():

@@ -14,10 +14,10 @@ from afa.language.sase_grammar import RefusedError
 from afa.language.sql_text import SqlText
 
 FUNCTIONS = (
-    "functions: SUM AVG MIN MAX COUNT COUNT_IF ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV NEXT CLASSIFIER ABS MOD COALESCE LIKE CASE "
-    "CAST ROUND FLOOR CEIL SQRT POWER EXP LN LOG SIGN SIN COS TAN ASIN ACOS ATAN ATAN2 GREATEST LEAST NULLIF IF LOWER UPPER LENGTH "
-    "SUBSTR TRIM CONCAT REGEXP_LIKE EXTRACT DATE_TRUNC DATEDIFF; afa.duckdb.sql(con, text), or afa.spark.sql(spark, text), takes "
-    "other functions of a row, too"
+    "functions: SUM AVG MIN MAX COUNT COUNT_IF ARRAY_AGG LISTAGG ANY_VALUE MAX_BY MIN_BY FIRST LAST PREV NEXT CLASSIFIER ABS MOD "
+    "COALESCE LIKE CASE CAST ROUND FLOOR CEIL SQRT POWER EXP LN LOG SIGN SIN COS TAN ASIN ACOS ATAN ATAN2 GREATEST LEAST NULLIF IF "
+    "LOWER UPPER LENGTH SUBSTR TRIM CONCAT REGEXP_LIKE EXTRACT DATE_TRUNC DATEDIFF; afa.duckdb.sql(con, text), or "
+    "afa.spark.sql(spark, text), takes other functions of a row, too"
 )
 ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"
@@ -38,7 +38,7 @@ READ = {
     "output": {"Order": "expressions:output", "Ordered": "this:sorted desc nulls_first"},
     "sorted": {"Column": "this:name table:name", "Literal": "this"},
     "filter": {"Where": "this:value"},
-    "any": {"AnyValue": "this:value", "IgnoreNulls": "this:any"},
+    "any": {"AnyValue": "this:value", "IgnoreNulls": "this:any", "ArrayAgg": "this:value nulls_excluded"},
     "branch": {"If": "this:value true:value"},
     "type": {"DataType": "this expressions:size"},
     "size": {"DataTypeParam": "this:size", "Literal": "this"},
@@ -81,6 +81,11 @@ READ = {
         "Filter": "this:value expression:filter",
         "CountIf": "this:value zero_on_all_null",
         "Count": "this:value big_int",
+        "ArrayAgg": "this:value nulls_excluded",
+        "GroupConcat": "this:value separator:value",
+        "WithinGroup": TWO,
+        "Distinct": "expressions:value",
+        "Order": "this:value expressions:order",
         "Star": "",
         "Column": "this:starred table:name",
         "Literal": "this is_string",
@@ -103,7 +108,7 @@ WANTED = {
     "sorted": "columns in ORDER BY", "starred": "a column", "offset": "an offset from 0 to 64",
     "length": "a number in INTERVAL",
     "filter": "(WHERE condition) in FILTER",
-    "any": "ANY_VALUE(x) before IGNORE NULLS", "value": "an expression over rows",
+    "any": "ANY_VALUE(x) or ARRAY_AGG(x) before IGNORE NULLS", "value": "an expression over rows",
 }  # fmt: skip
 ALONE = {
     "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",
@@ -118,7 +123,7 @@ SUMMED = "add a field to the event for it"
 HINTS = {
     "Select": BEFORE, "Star": "name the columns of MEASURES", "relation": BEFORE, "Table": BEFORE, "value": FUNCTIONS,
     "from": "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers",
-    "list": "give an expression a name, AS name", "column": SUMMED, "Distinct": "DISTINCT needs all of them kept",
+    "list": "give an expression a name, AS name", "column": SUMMED,
     "Lag": "COALESCE says what stands for a row that is not there",
     "Lead": "COALESCE says what stands for a row that is not there",
     "TableAlias": "its columns have the names of the event's fields, or of MEASURES",

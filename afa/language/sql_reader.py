@@ -164,6 +164,7 @@ class _SqlText:
         self._time: str | None = None
         self._quoted: dict[str, str] = {}
         self._ordered_by: tuple[str, ...] = ()
+        self._order_by: tuple[Any, ...] = ()
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
         self._virtual: dict[str, Expr] = {}
@@ -183,7 +184,7 @@ class _SqlText:
         select, match = self._parsed()
         key = tuple(self._of_table(each) for each in match.partition)
         ordered = self._ordered(match)
-        self._ordered_by = ordered.shown
+        self._ordered_by, self._order_by = ordered.shown, match.order
         every = self._every_row(match.rows)
         hidden: list[int] = []
         pattern = self._pattern(match, hidden)
@@ -426,7 +427,9 @@ class _SqlText:
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
         of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
-        return SqlExpressionReader(Scope(*of, self._required, self._times, self._work, self._neighbour, self._dialect), row)
+        return SqlExpressionReader(
+            Scope(*of, self._required, self._times, self._work, self._neighbour, self._dialect, self._order_by), row
+        )
 
     def _neighbour(self, field: str, offset: int) -> str:
         """Return the name of the field of a neighbour, of which the stage in front is asked."""

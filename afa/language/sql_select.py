@@ -27,11 +27,15 @@ OVER_ROWS = (
     "ArgMin",
     "CountIf",
     "Filter",
+    "ArrayAgg",
+    "GroupConcat",
+    "WithinGroup",
+    "IgnoreNulls",
     "Lag",
     "Lead",
 )
 """What reads several rows of a match: MEASURES have it."""
-OF_MATCHES = ("CLASSIFIER", "MATCH_NUMBER", "PREV", "NEXT")
+OF_MATCHES = ("CLASSIFIER", "MATCH_NUMBER", "PREV", "NEXT", "LISTAGG")
 
 
 class AnswerReader(SqlExpressionReader):

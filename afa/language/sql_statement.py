@@ -251,8 +251,10 @@ class _Clauses:
             if word not in ("FINAL", "RUNNING") or not self._calls(tokens, i + 1):
                 continue
             stop = _closing(tokens, i + 2)
-            if stop is not None and self._said(*tokens[stop + 1 : stop + 3]) == "FILTER (":
-                stop = _closing(tokens, stop + 2)
+            for more in ("WITHIN GROUP (", "FILTER ("):
+                words = more.count(" ") + 1
+                if stop is not None and self._said(*tokens[stop + 1 : stop + 1 + words]) == more:
+                    stop = _closing(tokens, stop + words)
             if word == "RUNNING":
                 del tokens[i]
             elif stop is not None:

@@ -55,6 +55,22 @@ class Aggregate(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class ListAggregate(Expr):
+    """A value over all values of the rows that a component has taken, in their order: SQL's COUNT(DISTINCT), ARRAY_AGG, LISTAGG.
+
+    In RETURN and `Tree.asked` of a query that chooses: it is made once the match is chosen (`afa.language.gathered`).
+    """
+
+    component: str
+    function: str  # "distinct": how many different ones; "array"; "text": joined by a separator
+    field: str
+    skips: bool = True  # whether None is left out
+    only: str | None = None  # the field that must be true of a row; None: all count
+    separator: str = ""
+    empty: bool = False  # whether that of no value is an empty array, or text; else it is None
+
+
+@dataclass(frozen=True, slots=True)
 class Classifier(Expr):
     """The name of the component that takes an event. In virtual fields only."""
 

@@ -152,10 +152,14 @@ class Core(Twins, Member):
             self.told.members.event = schema
 
     def show(self, fields: type) -> None:
-        """Let tables of output have the fields of a NamedTuple class only, the first ones of those that matches have."""
+        """Let tables of output have the fields of a NamedTuple class: the first ones of matches, or those that a stage makes."""
         self.shapes.clear()
-        shown = self.shown.fields[: len(fields._fields)]  # type: ignore[attr-defined]
-        times, dates = ([name for name in names if name in fields._fields] for names in (self.shown.times, self.shown.dates))  # type: ignore[attr-defined]
+        names: tuple[str, ...] = fields._fields  # type: ignore[attr-defined]
+        shown = self.shown.fields[: len(names)]
+        if tuple(field.name for field in shown) != names:
+            self.shown = Schema.of(fields, "match")
+            return
+        times, dates = ([name for name in found if name in names] for found in (self.shown.times, self.shown.dates))
         self.shown = Schema(fields, shown, times=tuple(times), dates=tuple(dates))
 
     # -- calls -------------------------------------------------------------------------------------------------------------

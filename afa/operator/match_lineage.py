@@ -31,7 +31,10 @@ def lineage_in(core: Any, match: Any, chosen: Chosen | None = None, collapsed: b
     """
     held = core.held()
     if core.automaton.choice is not None and core.automaton.choice.rows is not None:
-        raise AfaError(f"expected ONE ROW PER MATCH for the lineage of a match but got a row, {match!r}: it is its event")
+        raise AfaError(
+            f"expected ONE ROW PER MATCH, without COUNT(DISTINCT ..), ARRAY_AGG and LISTAGG, for the lineage of a match but got "
+            f"{match!r}, of an operator that tells rows"
+        )
     match = _in_form(core, held.shown, match, collapsed)
     take = core.automaton.match_schema.take
 

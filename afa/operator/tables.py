@@ -196,7 +196,7 @@ def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") ->
     if like is not None:
         shape_of(core, like)  # which refuses names that clash
         schema = core.shown
-        if like.in_arrow and not schema.scalar:
+        if like.in_arrow and not schema.typed:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
     return CallInput(parts, like, listed, core.binder.all(arcs))
 

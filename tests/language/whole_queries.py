@@ -64,6 +64,8 @@ PROBES = {
     "CASE in aggregates": probe("SUM(CASE WHEN A.kind = 'x' THEN A.v ELSE 0 END) AS m0"),
     "COUNT(DISTINCT)": probe("COUNT(DISTINCT A.v) AS m0"),
     "ARRAY_AGG": probe("ARRAY_AGG(A.v) AS m0"),
+    "LISTAGG": probe("LISTAGG(A.kind, ',') AS m0"),
+    "WITHIN GROUP": probe("LISTAGG(A.kind, ',') WITHIN GROUP (ORDER BY at) AS m0"),
     "MAX_BY": probe("MAX_BY(A.v, A.n) AS m0"),
     "CLASSIFIER(U)": probe("CLASSIFIER(A) AS m0"),
     "FIRST(CLASSIFIER())": probe("FIRST(CLASSIFIER()) AS m0"),
@@ -299,23 +301,33 @@ class Maker:
             kind = "avg"
         text, by, where, condition = f"{kind.upper()}({row.text})", None, None, ""
         at = f"[{of}]." if of else ""
-        if self.on("COUNT(DISTINCT)", chance=8):
+        if self.measures and self.on("COUNT(DISTINCT)", chance=15):
             kind, text = "count distinct", f"COUNT(DISTINCT {row.text})"
         elif self.measures and self.on("MAX_BY", chance=10):
             kind, by = choose.one(("max by", "min by")), column("n")
             text = f"{kind.upper().replace(' ', '_')}({row.text}, {at}[n])"
-        elif self.measures and self.on("ARRAY_AGG", chance=8):
+        elif self.measures and self.on("ARRAY_AGG", chance=15):
             kind, text = "array", f"ARRAY_AGG({row.text})"
+        elif self.measures and self.on("LISTAGG", chance=20):
+            kind, row = "texts", self.text_value(at)
+            text = f"{choose.one(('LISTAGG', 'STRING_AGG'))}({row.text}, ',')"
+            text += " WITHIN GROUP (ORDER BY [at])" if self.on("WITHIN GROUP", chance=30) else ""
         if self.on(*(("FILTER",) if self.measures else ("FILTER", "FILTER in DEFINE")), chance=15):
             test = choose.one("xyz")
             where, condition = known(OPS["="], column("kind"), lambda row, took: test), f" FILTER (WHERE {at}[kind] = '{test}')"
         return Said(f"{word}{text}{condition}", over(kind, row.value, of, final=final, where=where, by=by))
 
+    def text_value(self, at: str) -> Said:
+        """A text of a row."""
+        if self.on("FIRST(CLASSIFIER())", chance=30):
+            return Said(f"CLASSIFIER({at[:-1]}) || {at}[kind]", known(lambda name, kind: name + kind, label, column("kind")))
+        return Said(f"{at}[kind]", column("kind"))
+
     def number(self) -> Said:
         """A value that is a number."""
         choose = self.choose
         found = self.navigation() if choose.chance(65) else self.aggregate()
-        if "ARRAY_AGG" in found.text or not self.on("arithmetic of NULL", chance=20):
+        if "_AGG" in found.text or "LISTAGG" in found.text or not self.on("arithmetic of NULL", chance=20):
             return found
         other, op = self.navigation(), choose.one(("+", "-", "*"))
         return Said(f"{found.text} {op} ({other.text})", known(OPS[op], found.value, other.value))

@@ -167,7 +167,18 @@ def words_of(statement: Statement) -> set[str]:
     """What of SQL a statement has, to be counted."""
     text = statement.text
     words = ("MATCH_NUMBER", "NEXT(", "LEAD(", "LAG(", "PREV(", "FINAL", "UNMATCHED", "PERMUTE", "{-", "^", "$", "FILTER", "MAX_BY")
-    words += ("ARRAY_AGG", "DISTINCT", "SUBSET", "WHERE", "WITH u", "CASE", "CLASSIFIER(", "ALL ROWS", "WITHIN")
+    words += (
+        "ARRAY_AGG",
+        "COUNT(DISTINCT",
+        "LISTAGG",
+        "STRING_AGG",
+        "WITHIN GROUP",
+        "SELECT DISTINCT",
+        "SUBSET",
+        "WHERE",
+        "WITH u",
+    )
+    words += ("CASE", "CLASSIFIER(", "ALL ROWS", "WITHIN")
     return {f"has {word}" for word in words if word in text}
 
 
