@@ -48,6 +48,15 @@ class Event(NamedTuple):
     at: afa.Instant | None = None
 
 
+class Knowing(NamedTuple):
+    """A row that knows a price beside it."""
+
+    key: int
+    p: float
+    beside: float | None
+    at: afa.Instant | None = None
+
+
 class Shape(NamedTuple):
     """A pattern, and the plain scan's knowledge of it."""
 
@@ -55,6 +64,7 @@ class Shape(NamedTuple):
     define: str
     ends: Callable[[Stream], Ints]
     """Of each row, by key and LE, where the match ends that begins there; -1: it begins none."""
+    event: type = Event
 
     def query(
         self, *, within: int | None = None, keyed: bool = False, all_rows: bool = False, numbers: bool = False, least: int = 0
@@ -69,7 +79,7 @@ class Shape(NamedTuple):
             f"DEFINE {self.define}",
         )
         where = f"WHERE n >= {least}" if least else ""
-        return afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(clauses)}) {where}", event=Event)
+        return afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(clauses)}) {where}", event=self.event)
 
     def found(self, stream: Stream, *, within: int | None = None, all_rows: bool = False, least: int = 0) -> tuple[int, str]:
         """How many matches (or rows of them) there are, and a digest of them, by a plain scan."""
@@ -134,6 +144,24 @@ def falling(rows: Stream) -> Ints:
 def vee(rows: Stream) -> Ints:
     low, high = falling(rows), runs(steps(rows) > 0)[falling(rows)]
     return np.where((low > np.arange(len(low))) & (high > low), high, -1)
+
+
+def neighbours(stream: Stream, step: int) -> NDArray[Any]:
+    """Of each row the price of the one before (-1) or behind (1) of its key; None: there is none."""
+    order = np.lexsort((stream["le"], stream["key"]))
+    found = np.roll(stream["p"][order], -step).astype(object)
+    found[np.roll(stream["key"][order], -step) != stream["key"][order]] = None
+    found[0 if step < 0 else -1] = None
+    back = np.empty_like(found)
+    back[order] = found
+    return back
+
+
+def steep_vee(rows: Stream, step: int) -> Ints:
+    """V, where the price beside its first row is lower by more than 1."""
+    beside = neighbours(rows, step)
+    known = beside != None  # noqa: E711
+    return np.where(np.where(known, beside, np.inf).astype(float) < rows["p"] - 1, vee(rows), -1)
 
 
 def higher(rows: Stream) -> Ints:
@@ -211,16 +239,18 @@ class Case(NamedTuple):
     answer: tuple[int, str]
 
 
-def case(o: Options, shape: Shape, stream: Stream, *, promises: bool = True, **query: Any) -> Case:
+def case(o: Options, shape: Shape, stream: Stream, *, promises: bool = True, arrow: bool = False, **query: Any) -> Case:
     """A shape over a stream in batches; ``query``: of `Shape.query`."""
     of = shape.query(**query)
     known = {name: value for name, value in query.items() if name not in ("keyed", "numbers")}
-    return timed(o, of, stream, shape.found(stream, **known), promises)
+    return timed(o, of, stream, shape.found(stream, **known), promises, arrow)
 
 
-def timed(o: Options, query: afa.Query, stream: Stream, answer: tuple[int, str], promises: bool = True) -> Case:
+def timed(
+    o: Options, query: afa.Query, stream: Stream, answer: tuple[int, str], promises: bool = True, arrow: bool = False
+) -> Case:
     batch = max(1, len(stream["le"]) // BATCHES)
-    fed = batched(punctuated(stream, batch) if promises else stream, batch + promises)
+    fed = batched(punctuated(stream, batch) if promises else stream, batch + promises, arrow=arrow)
     make = partial(query.operator, engine=o.engine)  # type: ignore[arg-type]
     return Case(partial(run, make, fed, columns=SCANNED, grows=len(fed.batches) + 1), answer)
 
@@ -240,7 +270,8 @@ def beside(o: Options, question: str, cases: Mapping[str, Case]) -> Iterator[Row
 
 
 def measure(o: Options) -> list[Row]:
-    return [*_text(o), *_keys(o), *_lengths(o), *_overlapping(o), *_late(o), *_all_rows(o), *_behind(o), *_single(o), *_pushed(o)]
+    questions = (_text, _keys, _lengths, _overlapping, _late, _all_rows, _behind, _beside, _single, _pushed)
+    return [row for question in questions for row in question(o)]
 
 
 def _text(o: Options) -> Iterator[Row]:
@@ -258,6 +289,22 @@ def _text(o: Options) -> Iterator[Row]:
             f"V WITHIN {WITHIN}": case(o, V, stream, promises=promises, within=WITHIN),
         }
         yield from beside(o, f"beside text, {'a promise a batch' if promises else 'no promises'}", cases)
+
+
+def _beside(o: Options) -> Iterator[Row]:
+    """PREV and NEXT of the row at which a match begins, beside a field that says the same."""
+    n = o.size(1_000_000)
+    for keys in o.some((1, 10_000, 100_000)):
+        stream = walk(n, max(1, min(keys, n // 10)))
+        for call, step in (("PREV", -1), ("NEXT", 1)):
+            known = {**stream, "beside": neighbours(stream, step)}
+            ends = partial(steep_vee, step=step)
+            define = f"a AS {{}} < p - 1, {V.define}"
+            cases = {}
+            for name, asked, event, of in (("a field", "beside", Knowing, known), (f"{call}(p)", f"{call}(p)", Event, stream)):
+                shape = Shape(V.pattern, define.format(asked), ends, event)
+                cases[f"V, {name}"] = case(o, shape, of, arrow=True, keyed=keys > 1)
+            yield from beside(o, f"beside a match, {call}, {keys:,} key{'s' * (keys > 1)}", cases)
 
 
 def every_vee(stream: Stream) -> tuple[int, str]:

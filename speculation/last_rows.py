@@ -18,17 +18,18 @@ from afa.rewrite.vectors import ColumnCondition
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from afa.state.states import Column
-from afa.state.value_numbers import ValueNumbers
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows import row_layout as k
 from speculation.rows.row_memory import RowMemory
-from speculation.rows.row_tails import ALONE, UNKNOWN, RowPiece, RowRuns, RowTails
+from speculation.rows.row_tails import ALONE, UNKNOWN, RowPiece, RowRuns, RowTails, WaitingTable
 from speculation.rows.row_words import FieldPlace, RowWords, words_of
 
 BITS = 1 << k.TRUTH_BITS
 """How many conditions a word has."""
 LE = FieldPlace(int(k.RowPool.le), None, int)
+KEYS = 1024
+"""Below so many keys, nobody asks of which of them anything is held."""
 MANY = 256
 """So many rows of a table that come in order need not be seen by the kernels."""
 PACE = 16
@@ -39,7 +40,8 @@ class LastRows:
     """The events of a `LastBefore`, in rows."""
 
     def __init__(self, stage: Any) -> None:
-        self._words, self._keys = RowWords(stage.event_schema), ValueNumbers()
+        self._words, self._keys = RowWords(stage.event_schema), KeyNumbers()
+        self._most = KEYS  # beyond so many keys, those are looked for that nothing is held of
         self._idle = 0  # rows that have come since keys were looked through
         self._before = 0  # how many retractions waited before the call
         self._stage = stage
@@ -54,8 +56,6 @@ class LastRows:
         offsets = [offset for _, offset in self._beside]
         ahead = max(0, *offsets, 0)  # one more: rows at or above a promise stand there, too
         self._tails = RowTails(self._memory.width, max(1, ahead - min(0, *offsets, 0) + (ahead > 0)))
-        self._codes: KeyNumbers | None = None
-        self._of_codes: Any = None  # of each code its key's number
         self._window: int | None = None  # in which rows live that a table brings
         self._columns: list[ColumnCondition] | None = None
 
@@ -88,7 +88,7 @@ class LastRows:
         self._memory.commit()
         self._tails.begins()
         self._before = int(self._memory.m[k.RowControl.retractions])
-        if self._keys.many or self._words.many:
+        if len(self._keys) > self._most or self._words.many:
             self._tidy()
 
     def failed(self) -> None:
@@ -105,11 +105,12 @@ class LastRows:
         """Give numbers of keys and texts that nothing holds any more again; no call is under way."""
         rows, _ = self._memory.held()
         held = np.concatenate([self._memory.r[rows], self._tails.live])
-        if self._keys.many:
-            there = np.zeros(len(self._keys), bool)
+        if len(self._keys) > self._most:
+            there, given = np.zeros(self._keys.top, np.bool_), self._keys.live()
             there[held[:, k.RowPool.key]] = True
-            self._keys.keep(there.tolist())
-            self._codes = None
+            self._keys.gone(given[~there[given]])
+            self._keys.given()  # nobody here asks for it
+            self._most = max(KEYS, 2 * len(self._keys))
         self._words.keep(held, self._more)
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
@@ -127,11 +128,10 @@ class LastRows:
         if not self._stage.event_schema.scalar:
             raise Unfit
         batch = batch_of(table, self._stage.event_schema, keys, events)
-        le, diff, fields, n = batch.times["le"], batch.times.get("diff"), batch.fields, batch.n
-        if (le[events] > FOREVER - (window or 1)).any():
+        le, diff, fields = batch.times["le"], batch.times.get("diff"), batch.fields
+        if (le > FOREVER - (window or 1))[events].any() or ("re" in batch.times and (batch.times["re"] <= le)[events].any()):
             raise Unfit
-        re = batch.times.get("re", np.full(n, FOREVER) if window is None else le + window)
-        if (re <= le)[events].any() or (diff is not None and ((diff == 0) | (diff == BEGINNING))[events].any()):
+        if diff is not None and ((diff == 0) | (diff == BEGINNING))[events].any():
             raise Unfit
         for name, _, _ in self._stage.ordered:
             if fields[name].values.dtype.kind == "f" and np.isnan(fields[name].values[events]).any():
@@ -139,24 +139,14 @@ class LastRows:
         return RowPiece(self._key_numbers(batch, keys), batch.times, fields, list(batch.keys))
 
     def _key_numbers(self, batch: EventBatch, keys: Keys | None) -> Any:
-        """Return the number of each row's key: of many rows by codes, so that Python sees keys only when they are new."""
+        """Return the number of each row's key."""
         if keys is None:
-            return np.full(batch.n, self._keys.number(None))
-        if batch.n < MANY:
-            return batch.key_numbers(keys.single, self._keys.numbers_of)
-        if self._codes is None:
-            self._codes, self._of_codes = KeyNumbers(), np.empty(0, np.int64)
-        codes, known = self._codes.numbers_of(batch.keys, keys.single, batch.n), self._of_codes
-        if len(known) < self._codes.top:
-            self._of_codes = np.full(2 * self._codes.top, -1)
-            self._of_codes[: len(known)] = known
-        new = np.unique(codes[self._of_codes[codes] < 0])
-        if len(new):
-            self._of_codes[new] = self._keys.numbers_of(list(self._codes.names_of(new)))
-        return self._of_codes[codes]
+            return np.full(batch.n, self._keys.code(None))
+        return self._keys.numbers_of(batch.keys, keys.single, batch.n)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_codes": None}
+    def _numbers(self, keys: Sequence[Hashable]) -> Any:
+        """Return the numbers of keys that come one by one."""
+        return np.fromiter(map(self._keys.code, keys), np.int64, len(keys))
 
     def words_of(self, piece: RowPiece, at: Any = slice(None)) -> Any:
         """Return rows of a piece in words: all, or those at some places."""
@@ -184,16 +174,17 @@ class LastRows:
             return None
         if self._memory.m[k.RowControl.retractions]:
             return None
-        runs = RowRuns(piece, len(self._keys))
+        runs = RowRuns(piece, self._keys.top)
         places = self._tails_of(runs.keys) if runs.ascend else None
         if places is None:
             return None
-        last = np.where(places[:, 0] >= 0, tails.rows[places[:, 0], k.RowPool.le], BEGINNING) if tails.top else BEGINNING
+        last = np.where(places[:, 0] >= 0, tails.rows[places[:, 0], k.RowPool.le], BEGINNING) if len(tails.rows) else BEGINNING
         if (runs.le[runs.begin] <= last).any():
             return None
-        sources = [self._source(runs, piece, place) for place, _ in self._beside]
-        looks = [self._shifted(runs, places, *each, source) for each, source in zip(self._beside, sources)]
-        columns = [self._words.column(runs.back(look), kind) for look, (kind, _) in zip(looks, self._more)]
+        sources = [self._source(piece, place) for place, _ in self._beside]
+        steps = {offset: self._steps(runs, piece, offset) for _, offset in self._beside}
+        looks = [self._looked(runs, places, *each, source, steps[each[1]]) for each, source in zip(self._beside, sources)]
+        columns = [self._words.named(look, kind) for look, (kind, _) in zip(looks, self._more)]
         try:
             versions = encode(dict(zip(self._stage.neighbours, columns)))
         except Unfit:
@@ -202,22 +193,22 @@ class LastRows:
         depth = places.shape[1]
         found, ends = np.full_like(places, ALONE), [runs.at(-1 - j) for j in range(depth)]
         at = np.concatenate([at for _, at in ends])
-        rows = self.words_of(piece, at if runs.order is None else runs.order[at])
-        for look, (_, column) in zip(looks, self._more):
-            rows[:, column : column + 2] = look[at]
-        new, low = tails.put(rows, tails.came), 0
+        rows = self.words_of(piece, at)
+        for look, (kind, column) in zip(looks, self._more):
+            rows[:, column : column + 2] = self._two_words(look, kind, at)
+        new, low = tails.put(rows), 0
         for j, (of, its) in enumerate(ends):
             found[of, j], low = new[low : low + len(its)], low + len(its)
             older = np.flatnonzero(runs.n <= j)
             found[older, j] = places[older, j - runs.n[older]]
         tails.move(runs.keys, found)
-        tails.waiting, tails.came = (*tails.waiting, piece), tails.came + 1
+        tails.waiting = (*tails.waiting, WaitingTable(piece, runs.keys, places))
         return revised, versions
 
     def _tails_of(self, keys: Any) -> Any:
         """Return the places of the tails of keys. None: they are not plainly in order."""
         tails, memory = self._tails, self._memory
-        places = tails.of(keys, len(self._keys)).copy()
+        places = tails.of(keys, self._keys.top).copy()
         ask = np.flatnonzero(places[:, 0] == UNKNOWN)
         if not len(ask):
             return places
@@ -238,35 +229,42 @@ class LastRows:
             if j == places.shape[1]:
                 break
             rows[:, k.RowPool.diff] = rows[:, self._state + k.COPIES]
-            places[ask[there], j], later = tails.put(rows, ALONE), le
-        tails.move(keys, places)
+            places[ask[there], j], later = tails.put(rows), le
+        tails.move(keys[ask], places[ask])
         return places
 
-    def _source(self, runs: RowRuns, piece: RowPiece, place: FieldPlace) -> Any:
-        """Return a field of the rows of a piece by key, as two words: whether it is there, and its value."""
+    def _source(self, piece: RowPiece, place: FieldPlace) -> Column:
+        """Return a field of the rows of a piece, texts by their numbers."""
         name = next((name for name, each in self._words.places.items() if each is place), None)
-        words, column = np.zeros((2, len(piece.key)), np.int64).T, piece.fields[name] if name else Column(piece.times["le"])
-        words_of(FieldPlace(1, 0, place.kind), column, self._words.strings, words)
-        words[:, 0] = 1 - words[:, 0]
-        return runs.of(words)
+        values, present, texts = piece.fields[name] if name else Column(piece.times["le"])
+        return Column(values if texts is None else self._words.strings.numbers_of(texts)[values], present)
 
-    def _shifted(self, runs: RowRuns, places: Any, place: FieldPlace, offset: int, source: Any) -> Any:
-        """Return what rows look at by key: the words of the row so many behind, or before it in the piece or in the tail."""
-        found, steps = np.zeros_like(source), abs(offset)
-        if offset < 0:
-            found[steps:] = source[:-steps]
-        else:
-            found[:-steps] = source[steps:]
-            if self._stage.window is not None:
-                found[:-steps][runs.le[steps:] - self._stage.window >= runs.le[:-steps]] = 0
-        for j in range(steps):
-            of, at = runs.at(j if offset < 0 else -1 - j)
-            found[at] = 0
-            if offset < 0:
-                before = places[of, steps - 1 - j]
-                rows = self._tails.rows[before[before >= 0]]
-                found[at[before >= 0]] = self._words_at(rows, place)
+    def _steps(self, runs: RowRuns, piece: RowPiece, offset: int) -> Any:
+        """Return for each row of a piece the one so many steps behind, or before it; -1: there is none that it sees."""
+        found, le, window = runs.beside(offset), piece.times["le"], self._stage.window
+        if offset > 0 and window is not None:
+            found[le[found] - window >= le] = -1
         return found
+
+    def _looked(self, runs: RowRuns, places: Any, place: FieldPlace, offset: int, source: Column, steps: Any) -> Column:
+        """Return what rows look at: a field of the rows at ``steps``, or of rows of tails before the piece."""
+        found, there = source.values.take(steps), steps >= 0
+        if source.present is not None:
+            there &= source.present.take(steps)
+        for j in range(-offset):
+            of, at = runs.at(j)
+            before = places[of, -offset - 1 - j]
+            rows = self._tails.rows.take(before[before >= 0], 0)
+            found[at[before >= 0]], there[at[before >= 0]] = self._words.numbered(self._words_at(rows, place), place.kind)[:2]
+        return Column(found, there)
+
+    def _two_words(self, column: Column, kind: Any, at: Any) -> Any:
+        """Return values of a column as two words: whether each is there, and which it is."""
+        words = np.zeros((len(at), 2), np.int64)
+        present = None if column.present is None else column.present[at]
+        words_of(FieldPlace(1, 0, kind), Column(column.values[at], present), self._words.strings, words)
+        words[:, 0] = 1 - words[:, 0]
+        return words
 
     @staticmethod
     def _words_at(rows: Any, place: FieldPlace) -> Any:
@@ -282,19 +280,19 @@ class LastRows:
             of = np.flatnonzero(places[:, j] >= 0)
             rows = tails.rows[places[of, j]]
             new = rows.copy()
-            for (_, offset), (_, column), source in zip(self._beside, self._more, sources):
+            for (_, offset), (kind, column), source in zip(self._beside, self._more, sources):
                 its = np.flatnonzero(runs.n[of] > offset - j - 1) if offset > j else ()
                 if not len(its):
                     continue
                 at = runs.begin[of[its]] + offset - j - 1
-                new[its, column : column + 2] = source[at]
+                new[its, column : column + 2] = self._two_words(source, kind, runs.order[at])
                 if self._stage.window is not None:
                     far = its[runs.le[at] - self._stage.window >= rows[its, k.RowPool.le]]
                     new[far, column : column + 2] = 0
             other = (new != rows).any(1)
             if other.any():
                 old, new, of = rows[other], new[other], of[other]
-                places[of, j] = tails.put(new, tails.tables[places[of, j]])
+                places[of, j] = tails.put(new)
                 self._stage._revised += int(new[:, k.RowPool.diff].sum())
                 old[:, k.RowPool.diff] *= -1
                 found += [old, new]
@@ -303,7 +301,11 @@ class LastRows:
     def _flush(self) -> None:
         """Let the kernels take what has come in order, as it has left already."""
         tails, memory = self._tails, self._memory
-        rows = np.concatenate([tails.left_behind(), *map(self.words_of, tails.waiting)]) if tails.any else ()
+        if not tails.any:
+            return
+        behind = tails.left_behind()
+        behind = behind[behind[:, self._state + k.COPIES] == 0]  # others came from the kernels
+        rows = np.concatenate([behind, *(self.words_of(table.piece) for table in tails.waiting)])
         tails.clear()
         if len(rows):
             self._put(rows)
@@ -330,7 +332,7 @@ class LastRows:
         """Return rows of changes that are given by columns."""
         rows = np.zeros((len(le), self._memory.width), np.int64)
         rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, diff
-        rows[:, k.RowPool.key] = self._keys.numbers_of(keys)
+        rows[:, k.RowPool.key] = self._numbers(keys)
         self._words.fill(rows, fields)
         events = self._words.records(rows) if payloads is None else payloads
         self._put_bits(rows, ([each.holds(event) for event in events] for each in self._stage.conditions.values()))
@@ -360,7 +362,7 @@ class LastRows:
         memory = self._memory
         numbers = memory.rows(len(rows))
         memory.r[numbers] = rows
-        memory.keys(len(self._keys))
+        memory.keys(self._keys.top)
         self._idle += len(rows)
         fault = memory.take(numbers, self._words.strings.ranks) == k.FAULT
         return memory.r[[memory.m[k.RowControl.fault]]] if fault else None
@@ -375,7 +377,7 @@ class LastRows:
 
     def changes(self, left: Any) -> list[Change]:
         """Return versions as changes."""
-        stage, names = self._stage, self._keys.all
+        stage, name = self._stage, self._keys.name
         lasts = [[None if last == FOREVER else last for last in each] for each in left[:, self._looks][:, : self._lasts].tolist()]
         beside = [self._words.values(left, *each) for each in self._more]
         times = left[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, k.RowPool.diff]].tolist()
@@ -383,7 +385,7 @@ class LastRows:
         for payload, each, (le, re, key, diff), *more in zip(self._words.records(left), lasts, times, *beside):
             each += more
             extra = [le if number is None else each[number] for number in stage._extra]
-            found.append(Change(stage.filled(*payload, *extra), le, None if re == BEGINNING else re, diff, names[key]))
+            found.append(Change(stage.filled(*payload, *extra), le, None if re == BEGINNING else re, diff, name(key)))
         return found
 
     def fields(self, left: Any, keys: Keys | None) -> tuple[dict[str, Any], dict[str, Any], list[Any] | None]:
@@ -402,10 +404,9 @@ class LastRows:
         times = {"le": le, "re": re, "diff": diff}
         if keys is None:
             return columns, times, None
-        names = self._keys.all
         its: Any = None
         if not all(name in columns for name in keys.names):
-            its = list(zip(*(keys.parts(names[number]) for number in left[:, k.RowPool.key].tolist())))
+            its = list(zip(*map(keys.parts, self._keys.names_of(np.ascontiguousarray(left[:, k.RowPool.key])))))
         return columns, times, [columns[name] if its is None else list(its[i]) for i, name in enumerate(keys.names)]
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
@@ -447,9 +448,9 @@ class LastRows:
 
     def _listed(self, rows: Any, copies: int) -> list[Change]:
         """Return rows as changes; ``copies``: the column that says of how many copies."""
-        names, times = self._keys.all, rows[:, [k.RowPool.le, k.RowPool.re, copies, k.RowPool.key]].tolist()
+        name, times = self._keys.name, rows[:, [k.RowPool.le, k.RowPool.re, copies, k.RowPool.key]].tolist()
         return [
-            Change(payload, le, None if re == BEGINNING else re, n, names[key])
+            Change(payload, le, None if re == BEGINNING else re, n, name(key))
             for payload, (le, re, n, key) in zip(self._words.records(rows), times)
         ]
 
@@ -466,7 +467,7 @@ class LastRows:
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
         tails = np.flatnonzero(self._tails.places[:, 0] >= 0)
-        return [self._keys.all[number] for number in np.union1d(self._memory.keys_held(), tails).tolist()]
+        return list(self._keys.names_of(np.union1d(self._memory.keys_held(), tails)))
 
     @property
     def latest(self) -> int:
@@ -482,8 +483,11 @@ class LastRows:
     def _entries(self, keys: Iterable[Hashable] | None) -> tuple[Any, Any]:
         """Return the rows of all keys, or of some, and which of them are floors."""
         self._settle_all()
-        numbers, floors = self._memory.held(None if keys is None else self._keys.known_of(keys))
+        numbers, floors = self._memory.held(None if keys is None else self._known(keys))
         return self._memory.r[numbers], floors == 1
+
+    def _known(self, keys: Iterable[Hashable]) -> Any:
+        return np.array([number for number in map(self._keys.find, keys) if number is not None], np.int64)
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         rows, floors = self._entries(keys)
@@ -493,20 +497,20 @@ class LastRows:
     def floors(self, keys: Iterable[Hashable] | None = None) -> list[tuple[Hashable, list[tuple[int, int]]]]:
         """Return of each key for each condition the last event below the promise."""
         rows, floors = self._entries(keys)
-        names, found = self._keys.all, []
+        found = []
         for row in rows[floors].tolist():
             lasts = row[self._looks][: self._lasts]
-            found.append((names[row[k.RowPool.key]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
+            found.append((self._keys.name(row[k.RowPool.key]), [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
         return found
 
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the events that may still be revised, of all keys or some, as plain data (`speculation.stage_state`)."""
         rows, floors = self._entries(keys)
-        rows, names = rows[~floors], self._keys.all
+        rows = rows[~floors]
         le, re, numbers, copies = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, self._state + k.COPIES]].T.tolist()
         columns = [column.tolist() for column in self._words.columns(rows)]
         ends = [None if end == BEGINNING else end for end in re]
-        return [list(self._words.places), [names[number] for number in numbers], le, ends, copies, columns]
+        return [list(self._words.places), list(map(self._keys.name, numbers)), le, ends, copies, columns]
 
     def load_part(self, came: Logged, floors: Sequence[Any], promised: int, without: Collection[Hashable]) -> None:
         """Take what `part` gave of another stage, but of some keys, and the lasts of keys; none of them is held here."""
@@ -519,7 +523,7 @@ class LastRows:
             of = dict(floors)
             ends = [(key, le) for key, lasts in of.items() for le in {*lasts.values()}]
             rows = np.zeros((len(ends), self._memory.width), np.int64)
-            rows[:, k.RowPool.key], rows[:, k.RowPool.diff] = self._keys.numbers_of([key for key, _ in ends]), 1
+            rows[:, k.RowPool.key], rows[:, k.RowPool.diff] = self._numbers([key for key, _ in ends]), 1
             rows[:, k.RowPool.le] = [le for _, le in ends]
             self._put_bits(rows, ([of[key].get(number) == le for key, le in ends] for number in range(self._lasts)))
             self._coming = [rows]

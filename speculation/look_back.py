@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
@@ -130,16 +131,22 @@ class LookBack(Front):
             return
         yield from self._versions(left)
 
-    def _versions(self, left: Any) -> Iterator[Any]:
-        """Yield versions of events, in words, as columns if they are many."""
-        core, rows = self._core, self.stage.rows
+    def _versions(self, left: Any, then: Any = None) -> Iterator[Any]:
+        """Yield versions of events, in words, as columns if they are many; ``then``: those behind them, in the operator's form.
+
+        Where rows are chosen, all in one: of what comes together, what is shown again need not be taken back before.
+        """
+        core, rows, found = self._core, self.stage.rows, None
         if len(left) > FEW and not self._before_a_front:
-            try:
-                yield core.encoded(*rows.fields(left, core.keys))
-                return
-            except Unfit:
-                pass
-        yield from (("event", change, change.key) for change in rows.changes(left))
+            with contextlib.suppress(Unfit):
+                found = core.encoded(*rows.fields(left, core.keys))
+        joined = None if found is None or then is None or core.automaton.choice is None else then.behind(found)
+        if joined is not None:
+            yield joined
+            return
+        yield from (("event", change, change.key) for change in rows.changes(left)) if found is None else (found,)
+        if then is not None:
+            yield then
 
     def _pieces(self, table: Table) -> Iterable[Any]:
         """Return a table's events as rows, and the punctuations between them. `Unfit`: its rows must come one by one."""
@@ -164,20 +171,23 @@ class LookBack(Front):
     def _rows_reach(self, piece: Any) -> Iterator[Any]:
         """Yield what reaches the operator of rows at once: of those that come in order. Others wait for the end."""
         core, rows, le = self._core, self.stage.rows, piece.times["le"]
+        if not len(le):
+            return
 
         def encoded(beside: dict[str, Column]) -> Any:
             added = {name: beside.get(name, Column(le)) for name in self.stage.filled._fields[len(piece.fields) :]}
             return core.encoded(piece.fields | added, piece.times, piece.of_keys if core.keys else None)
 
-        ahead = rows.ahead(piece, encoded) if len(le) and int(le.min()) >= self.promised else None
+        ahead = rows.ahead(piece, encoded) if int(le.min()) >= self.promised else None
         if ahead is None:
             self._see_rows(rows.words_of(piece))
             return
         core.progress.see(int(le.max()))
         revised, versions = ahead
-        if revised is not None:
-            yield from self._versions(revised)
-        yield versions
+        if revised is None:
+            yield versions
+        else:
+            yield from self._versions(revised, versions)
 
     def _see_rows(self, rows: Any) -> None:
         """Let the stage take rows in words; those that are late go to the policy."""

@@ -285,6 +285,19 @@ def test_texts_that_only_a_table_below_the_watermark_holds(by_columns: bool) -> 
     assert [(change.le, change.diff) for change in op.push_many([insert(Text("late"), 1500)])] == [(1500, 1)]
 
 
+def test_numbers_of_keys_that_nothing_is_held_of_are_given_again() -> None:
+    stage = LastBefore(Tick, LAST, window=5)
+    for le in range(8000):
+        if le in (3001, 5001):
+            stage = copy.copy(stage)
+        key = (le // 2, "x")
+        out = stage.push_many([Change(Tick("ab"[le % 2], 0, 0), le, None, 1, key), Punctuation(le - 1)])
+        (came,) = [change for change in out if isinstance(change, Change)]
+        assert (came.key, came.payload.last_a) == (key, le - 1 if le % 2 else None)
+    assert len(stage.keys) < 500
+    assert stage.rows._keys.top < 2500
+
+
 def test_a_watermark_waits_for_the_next_row_of_each_key_up_to_the_window() -> None:
     for window, on in ((None, [0, 0, 0, 0]), (10, [0, 12, 12, 100])):
         stage = LastBefore(Tick, neighbours={"behind": ("x", 1)}, window=window)

@@ -45,6 +45,13 @@ class EncodedColumn(NamedTuple):
         there = np.ones(len(self.values), np.bool_) if self.present is None else self.present
         return [(there, k.BYTE), (self.values, kind | (0 if self.present is None else k.OPTIONAL))]
 
+    def followed_by(self, other: EncodedColumn) -> EncodedColumn:
+        present = None
+        if self.present is not None or other.present is not None:
+            there = (np.ones(len(each.values), np.bool_) if each.present is None else each.present for each in (self, other))
+            present = np.concatenate([*there])
+        return EncodedColumn(self.slot, np.append(self.values, other.values), present)
+
 
 class Encoded(NamedTuple):
     """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form."""
@@ -112,6 +119,29 @@ class Encoded(NamedTuple):
             words[k.Arrivals.seq] = self.ordered[part]
         else:
             words[k.Arrivals.seq] = 0 if self.sequence is None else sequence_words(self.sequence, words)
+
+    def behind(self, first: Encoded) -> Encoded | None:
+        batches = first, self
+        diff = np.concatenate([np.ones(len(each.le), np.int64) if each.diff is None else each.diff for each in batches])
+        if np.abs(diff.astype(np.float64)).sum() > HEAVY:
+            return None
+        return self._replace(
+            le=np.append(first.le, self.le),
+            re=np.concatenate([each.ends for each in batches]),
+            diff=diff,
+            key=None if self.key is None else np.append(first.key, self.key),
+            ordered=None if self.ordered is None else np.append(first.ordered, self.ordered),
+            fields=[one.followed_by(other) for one, other in zip(first.fields, self.fields)],
+            single=first.single and self.single,
+            kept=[],
+        )
+
+    @property
+    def ends(self) -> Any:
+        """The RE of each row, all of them events."""
+        if self.re is not None:
+            return self.re
+        return np.full(len(self.le), k.FOREVER) if self.window is None else self.le + self.window
 
     def item(self, row: int) -> Change | Punctuation:
         """Return a row that is no event, as `Core.run` takes it."""

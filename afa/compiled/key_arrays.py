@@ -59,6 +59,13 @@ class KeyArrays:
             found["sought"] = found["at"] + reserve.WORD * int(arrays["p"][t.KeyArena.room])
         vars(self).update(found)
 
+    def __deepcopy__(self, memo: Any) -> KeyArrays:
+        """Copy what is in use."""
+        w, p = _words(len(self.w)), _words(len(self.p))
+        numbers, words = -(-int(self.m[t.KeyTable.top]) // 8) * t.GROUP, int(self.p[t.KeyArena.top])
+        w[:numbers], p[:words] = self.w[:numbers], self.p[:words]
+        return arrays_of(self.m.copy(), w, p)
+
     @property
     def words(self) -> Any:
         """The arena, as kernels that run as Python know the program."""

@@ -11,6 +11,7 @@ numbers; a dictionary next to it says which one is meant.
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import functools
 import struct
@@ -81,6 +82,12 @@ class KeyNumbers:
 
     def __len__(self) -> int:
         return int(self.arrays.m[t.KeyTable.count])
+
+    def __deepcopy__(self, memo: Any) -> KeyNumbers:
+        other = KeyNumbers()
+        for name in ("arrays", "top", "news", "_odd", "_objects", "_fresh", "_again", "_torn"):
+            setattr(other, name, copy.deepcopy(getattr(self, name), memo))
+        return other
 
     def run(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, arrays: KeyArrays | None = None) -> int:
         arrays = arrays or self.arrays

@@ -350,12 +350,20 @@ def _ties(columns: list[Any], order: Any) -> Any:
 
 def _summed(rows: Any, order: Any, columns: list[Any], changes: Any) -> bool:
     """Sum up the signs of entries that are equal and belong to one change. Returns whether there are any. O(ties)."""
-    places = np.arange(len(rows))
+    places = np.arange(len(rows)) if order is None else order
+    found, signs = dict[Any, int](), rows[:, k.LogRow.sign]
     if len(places) > FEW:  # of few rows each is looked at, in less time
         after = _ties(columns, order)
-        tied = np.append(after, False) | np.append(False, after)
-        places = places[tied] if order is None else order[tied]
-    found, signs = dict[Any, int](), rows[:, k.LogRow.sign]
+        tied = np.flatnonzero(np.append(after, False) | np.append(False, after))
+        words = rows[places[tied], k.LogRow.re :]
+        words = np.concatenate([np.cumsum(np.append(False, ~after))[tied, None], words], 1)
+        by = np.lexsort(words.T)
+        places, words = places[tied[by]], words[by]
+        begin = np.flatnonzero(np.append(True, (words[1:] != words[:-1]).any(1))[: len(by)])
+        sums = np.add.reduceat(signs[places], begin) if len(begin) else 0
+        signs[places] = 0
+        signs[places[begin]] = sums
+        return len(begin) < len(places)
     of = repeat(0) if changes is None else changes[places].tolist()
     for at, change, (key, sign, *words) in zip(places.tolist(), of, rows[places].tolist()):
         first = found.setdefault((change, key, *words), at)

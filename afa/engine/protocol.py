@@ -23,6 +23,9 @@ class Batch(Protocol):
     def promised(self, t: int) -> Batch:
         """Return the same, where the operator promises ``t`` right behind it, in the same call: state may be dropped early."""
 
+    def behind(self, first: Any) -> Batch | None:
+        """Return the rows of another batch, then these, all of them events; None: they must go one after the other."""
+
     def longest(self) -> int:
         """Return the longest lifetime of its events, in ticks."""
 

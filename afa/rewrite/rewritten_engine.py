@@ -48,6 +48,9 @@ class RewrittenBatch(NamedTuple):
     def promised(self, _: int) -> RewrittenBatch:
         return self  # it goes to the inner engine in parts, each of which knows its own rows only
 
+    def behind(self, _: RewrittenBatch) -> None:
+        return None
+
     def longest(self) -> int:
         found: int = self.rows.longest()
         return found

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-MANY = 64
-
 
 class ValueNumbers:
     """The numbers of hashable values, keys say. A number stays its value's for as long as something holds it.
@@ -61,11 +59,6 @@ class ValueNumbers:
         try:
             return np.fromiter(map(self._numbers.__getitem__, values), np.int64, len(values))
         except KeyError:
-            alone = type(self)._place is ValueNumbers._place  # strings take note of each new one
-            if alone and not self._free and len(values) > MANY:  # together, which takes a fifth of the time
-                new = [value for value in dict.fromkeys(values) if value not in self._numbers]
-                self.all += new
-                self._numbers.update(zip(new, range(len(self.all) - len(new), len(self.all))))
             return np.fromiter(map(self.number, values), np.int64, len(values))
 
     def known(self, value: Any) -> int | None:

@@ -42,28 +42,23 @@ class RowPiece(NamedTuple):
         return RowPiece(self.key[rows], {name: each[rows] for name, each in self.times.items()}, fields, [])
 
 
+class WaitingTable(NamedTuple):
+    """A table that the kernels do not know, and the tails of its keys as they were before it: ``places`` in the pool."""
+
+    piece: RowPiece
+    keys: Any
+    places: Any
+
+
 class RowRuns:
-    """The rows of a piece by key: ``order`` (None: as they are), where the run of each key begins, and how long it is."""
+    """The rows of a piece by key: ``order``, where the run of each key begins there, and how long it is."""
 
     def __init__(self, piece: RowPiece, keys: int) -> None:
-        key = piece.key
-        self.order = None if keys == 1 else stable_order(key)
-        key = self.of(key)
-        self.begin = np.concatenate([[0], np.flatnonzero(key[1:] != key[:-1]) + 1]) if keys > 1 else np.zeros(1, np.int64)
+        self.order = np.arange(len(piece.key)) if keys == 1 else stable_order(piece.key)
+        key = piece.key.take(self.order)
+        self.begin = np.append(0, np.flatnonzero(key[1:] != key[:-1]) + 1)
         self.n = np.diff(self.begin, append=len(key))
-        self.keys, self.le = key[self.begin], self.of(piece.times["le"])
-
-    def of(self, column: Any) -> Any:
-        """Return a column by key."""
-        return column if self.order is None else column[self.order]
-
-    def back(self, column: Any) -> Any:
-        """Return a column that stands by key in the order of the piece."""
-        if self.order is None:
-            return column
-        found = np.empty_like(column)
-        found[self.order] = column
-        return found
+        self.keys, self.le = key[self.begin], piece.times["le"].take(self.order)
 
     @property
     def ascend(self) -> bool:
@@ -73,9 +68,18 @@ class RowRuns:
         return bool(later.all())
 
     def at(self, i: int) -> tuple[Any, Any]:
-        """Return the runs that have a row at place i (below 0: from their end), and these rows."""
+        """Return the runs that have a row at place i (below 0: from their end), and these rows of the piece."""
         runs = np.flatnonzero(self.n > (i if i >= 0 else -i - 1))
-        return runs, self.begin[runs] + (i if i >= 0 else self.n[runs] + i)
+        return runs, self.order[self.begin[runs] + (i if i >= 0 else self.n[runs] + i)]
+
+    def beside(self, offset: int) -> Any:
+        """Return for each row of the piece the one so many steps behind, or before it in its run; -1: there is none."""
+        steps = abs(offset)
+        found, near, far = np.full(len(self.order), -1), self.order[:-steps], self.order[steps:]
+        found[near if offset > 0 else far] = far if offset > 0 else near
+        for j in range(steps):
+            found[self.at(-1 - j if offset > 0 else j)[1]] = -1
+        return found
 
 
 class RowTails:
@@ -83,65 +87,57 @@ class RowTails:
 
     def __init__(self, width: int, depth: int) -> None:
         self.rows, self.places = np.empty((0, width), np.int64), np.empty((0, depth), np.int64)
-        self.tables = np.empty(0, np.int64)  # of each row which table it came in; ALONE: the kernels have it
-        self.top, self.came, self.gone = 0, 0, 0  # rows in the pool; how many tables have come; the first ones, that are gone
-        self.waiting: tuple[RowPiece, ...] = ()
+        self.free = np.empty(0, np.int64)  # places of the pool that are in no tail
+        self.waiting: tuple[WaitingTable, ...] = ()
         self._undo: list[tuple[Any, Any, Any]] = []
         self._before: tuple[Any, ...] = ()
-        self._bound = 1024  # beyond so many rows those of the pool are looked through
 
     @property
     def any(self) -> bool:
         """Whether anything is held."""
-        return bool(self.top or self.waiting)
+        return bool(len(self.free) < len(self.rows) or self.waiting)
 
     @property
     def live(self) -> Any:
-        """The rows of the pool, those that tables that are gone have left among them."""
-        return self.rows[: self.top]
+        """The rows of all tails, and of those before the tables that wait."""
+        return self.rows[self._used()]
+
+    def _used(self) -> Any:
+        used = np.zeros(len(self.rows), np.bool_)
+        for places in (self.places, *(table.places for table in self.waiting)):
+            used[places[places >= 0]] = True
+        return used
 
     def begins(self) -> None:
-        """Begin a call; forget rows of the pool that are in no tail."""
+        """Begin a call; where most of the pool has been given out, look which rows are in no tail any more."""
         self._undo = []
-        if self.top > self._bound:
-            stays, there = self.tables[: self.top] >= self.gone, self.places >= 0
-            stays[self.places[there]] = stays[self._behind()] = True
-            at = np.flatnonzero(stays)
-            self.places[there] = (np.cumsum(stays) - 1)[self.places[there]]
-            self.rows, self.tables, self.top, self._bound = self.rows[at], self.tables[at], len(at), max(1024, 2 * len(at))
-        self._before = self.rows, self.places, self.tables, self.top, self.came, self.gone, self.waiting
+        if 4 * len(self.free) < len(self.rows):
+            self.free = np.flatnonzero(~self._used())
+            if 2 * len(self.free) < len(self.rows):
+                self._grow(len(self.rows))
+        self._before = self.rows, self.places, self.free, self.waiting
 
     def failed(self) -> None:
         """Restore all as it was when the call began."""
-        self.rows, self.places, self.tables, self.top, self.came, self.gone, self.waiting = self._before
+        self.rows, self.places, self.free, self.waiting = self._before
         for places, keys, old in reversed(self._undo):
             places[keys] = old
 
     def clear(self) -> None:
         """Forget all; what stood there stays as it is, as `failed` may restore it."""
-        self.rows, self.tables, self.places = self.rows[:0], self.tables[:0], self.places[:0]
-        self.top, self.gone, self.waiting = 0, self.came, ()
+        self.rows, self.places, self.free, self.waiting = self.rows[:0], self.places[:0], self.free[:0], ()
 
     def drop(self, t: int) -> None:
         """Forget tables that a promise makes final, but for tails."""
-        waiting = self.waiting
-        while waiting and int(waiting[0].times["le"].max()) < t:
-            waiting = waiting[1:]
-        self.gone, self.waiting = self.came - len(waiting), waiting
-
-    def _behind(self) -> Any:
-        """Return the last rows of each key of the tables that are gone, by their places in the pool; of a row its last version."""
-        at = np.flatnonzero((self.tables[: self.top] >= 0) & (self.tables[: self.top] < self.gone))
-        key, le = (self.rows[at, column] for column in (RowPool.key, RowPool.le))
-        at = at[np.lexsort((at, le, key))]
-        key, le = (self.rows[at, column] for column in (RowPool.key, RowPool.le))
-        at = at[np.append((key[1:] != key[:-1]) | (le[1:] != le[:-1]), np.ones(min(1, len(at)), np.bool_))]
-        key, depth = self.rows[at, RowPool.key], self.places.shape[1]
-        return at[np.append(key[depth:] != key[:-depth], np.ones(min(depth, len(at)), np.bool_))]
+        while self.waiting and int(self.waiting[0].piece.times["le"].max()) < t:
+            self.waiting = self.waiting[1:]
 
     def left_behind(self) -> Any:
-        """Return the rows of tables that are gone at which those of others look."""
-        return self.rows[self._behind()]
+        """Return the rows of tails before the tables that wait."""
+        places = self.places.copy()
+        for _, keys, before in reversed(self.waiting):
+            places[keys] = before
+        return self.rows[places[places >= 0]]
 
     def of(self, keys: Any, n: int) -> Any:
         """Return the places of keys, of which there are ``n`` in all."""
@@ -151,17 +147,21 @@ class RowTails:
             self.places = more
         return self.places[keys]
 
-    def put(self, rows: Any, tables: Any) -> Any:
+    def put(self, rows: Any) -> Any:
         """Put rows into the pool. Returns their places."""
-        n, top = len(rows), self.top
-        if top + n > len(self.rows):
-            room = max(2 * len(self.rows), top + n, 64)
-            more, of = np.empty((room, self.rows.shape[1]), np.int64), np.empty(room, np.int64)
-            more[:top], of[:top] = self.rows[:top], self.tables[:top]
-            self.rows, self.tables = more, of
-        self.rows[top : top + n], self.tables[top : top + n] = rows, tables
-        self.top += n
-        return np.arange(top, top + n)
+        n = len(rows)
+        if n > len(self.free):
+            self._grow(max(n, len(self.rows)))
+        places, self.free = self.free[:n], self.free[n:]
+        self.rows[places] = rows
+        return places
+
+    def _grow(self, n: int) -> None:
+        """Make room for so many rows more; the rows of before stay as they are, as `failed` may restore them."""
+        top = len(self.rows)
+        rows = np.empty((top + n, self.rows.shape[1]), np.int64)
+        rows[:top] = self.rows
+        self.rows, self.free = rows, np.append(self.free, np.arange(top, top + n))
 
     def move(self, keys: Any, places: Any) -> None:
         """Let these be the places of keys."""
@@ -171,7 +171,8 @@ class RowTails:
     def first_open(self, t: int, following: int, window: int) -> int | None:
         """Return the LE of the first row below a promise that one at or behind it may follow. None: the tails don't tell."""
         there = self.places >= 0
-        le = np.where(there, self.rows[self.places, RowPool.le], BEGINNING) if self.top else np.empty(self.places.shape, np.int64)
+        le = np.full(self.places.shape, BEGINNING)
+        le[there] = self.rows[self.places[there], RowPool.le]
         above, at = (there & (le >= t)).sum(1)[:, None], np.arange(self.places.shape[1])
         if ((above[:, 0] + following > len(at)) & there[:, -1]).any():
             return None

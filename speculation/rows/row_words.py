@@ -120,11 +120,19 @@ class RowWords:
 
     def column(self, words: Any, kind: Any) -> Column:
         """Return values that two words hold, each whether there is one and which, as a column."""
-        numbers, there = np.ascontiguousarray(words[:, 1]), words[:, 0] == 1
+        return self.named(self.numbered(words, kind), kind)
+
+    def numbered(self, words: Any, kind: Any) -> Column:
+        """Return the same, texts by their numbers."""
+        numbers = np.ascontiguousarray(words[:, 1])
+        return Column(self._items(numbers, kind) if kind is float else numbers, words[:, 0] == 1)
+
+    def named(self, column: Column, kind: Any) -> Column:
+        """Return a column with its texts in the place of their numbers."""
         if kind is not str:
-            return Column(self._items(numbers, kind) if kind is float else numbers, there)
-        used, places = np.unique(numbers, return_inverse=True)
-        return Column(places, there, self.strings.texts(used.tolist()))
+            return column
+        used, places = np.unique(column.values, return_inverse=True)
+        return Column(places, column.present, self.strings.texts(used.tolist()))
 
     def records(self, rows: Any) -> list[Any]:
         """Return records, with the one NaN."""

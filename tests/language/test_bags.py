@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +14,8 @@ import pytest
 
 import afa
 from afa import Arc, Automaton, Chain, Change, Operator, insert, retract
+from afa.compiled import store
+from afa.compiled.kernel.layout import LogRow
 from afa.explain.tracing.recorder import Trace
 from afa.language.builder_printer import builder_text
 from afa.language.sase_printer import sase_text
@@ -181,3 +184,24 @@ def test_order_of_output() -> None:
     changes = [Change("x", le, 9, diff) for le, diff in ((3, 1), (2, -1), (1, 2), (1, -3), (1, 0))]
     put_in_order(changes)
     assert [(c.le, c.diff) for c in changes] == [(1, -3), (2, -1), (1, 0), (1, 2), (3, 1)]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_many_entries_of_a_log_are_summed_up_as_few_are(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By columns as one by one: equal entries of a change are one, its sign says how many more there are, or fewer."""
+    draw = np.random.default_rng(seed)
+    n, of_changes = int(draw.integers(1, 80)), seed % 3 == 0
+    rows = draw.integers(0, 3, (n, LogRow.register + seed % 4))
+    rows[:, LogRow.sign] = draw.choice([-1, 1, 2], n)
+    changes = draw.integers(0, 2, n) if of_changes else np.zeros(n, np.int64)
+    expected = Counter[Any]()
+    for change, (key, sign, *words) in zip(changes.tolist(), rows.tolist()):
+        expected[(change, key, *words)] += sign
+    columns = [changes, rows[:, LogRow.t], rows[:, LogRow.key]]
+    for few in (0, 100):
+        monkeypatch.setattr(store, "FEW", few)
+        told = rows.copy()
+        equal = store._summed(told, np.lexsort(columns[::-1]), columns[not of_changes :], changes if of_changes else None)
+        assert equal == (len(expected) < n)
+        left = [((change, key, *words), sign) for change, (key, sign, *words) in zip(changes.tolist(), told.tolist()) if sign]
+        assert sorted(left) == sorted(each for each in expected.items() if each[1])

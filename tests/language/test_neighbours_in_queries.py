@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+import random
+from collections import Counter
+from itertools import pairwise, permutations
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 
 import afa
 from afa import AfaError, Punctuation, insert, retract
+from afa.compiled import encode
 from afa.language import many, next_, one, prev
 from afa.language.builder_printer import builder_text
 from afa.language.sase_printer import sase_text
@@ -161,3 +165,52 @@ def test_the_builder_asks_for_neighbours(engine: str) -> None:
     for word in (prev, next_):
         with pytest.raises(AfaError, match=r"in a function of a query but got a call of it"):
             word(3)
+
+
+class Quote(NamedTuple):
+    k: int
+    p: float | None
+    s: str
+    at: afa.Instant | None = None
+
+
+@pytest.mark.parametrize("call", ["NEXT", "PREV"])
+def test_many_keys_in_tables_are_as_row_by_row(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of tables of many keys the last rows are revised by the next table, in one with its rows: what is told is net, too."""
+    joined, behind = 0, encode.Encoded.behind
+
+    def counted(rows: encode.Encoded, first: encode.Encoded) -> Any:
+        nonlocal joined
+        joined += 1
+        return behind(rows, first)
+
+    monkeypatch.setattr(encode.Encoded, "behind", counted)
+    choose = random.Random(f"many keys {call}")
+    n = 3000
+    rows = [Quote(choose.randrange(60), choose.choice([None, 1.0, 2.0, -0.0, 4.0]), choose.choice("abc")) for _ in range(n)]
+    query = afa.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES FIRST(at) AS first, COUNT(*) AS n, a.s AS s "
+        "ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN (a b*) "
+        f"DEFINE a AS {call}(p) < 2 AND {call}(s) <> 'c', b AS {call}(p, 2) > 0 OR {call}(s) = 'b')",
+        event=Quote,
+    )
+    cuts = sorted({0, n, *(choose.randrange(n) for _ in range(6))})
+    found = []
+    for by_tables in (True, False):
+        held = Counter[Any]()
+        op: Any = query.operator(engine="compiled")
+        for low, high in pairwise(cuts):
+            columns = dict(zip(Quote._fields, zip(*rows[low:high]))) | {"at": range(low, high)}
+            table = pa.table({name: list(column) for name, column in columns.items()})
+            given = [table] if by_tables else [insert(row._replace(at=le), le) for le, row in enumerate(rows[low:high], low)]
+            for out in op.push_many([*given, *([Punctuation(high)] if low % 2 else [])]):
+                if isinstance(out, pa.Table):
+                    assert len(out) == len(set(map(tuple, zip(*out.drop(["diff"]).to_pydict().values()))))  # net
+                    for row in out.to_pylist():
+                        held[row["k"], row["first"], row["n"], row["s"]] += row["diff"]
+                elif not isinstance(out, Punctuation):
+                    held[(out.key, *out.payload)] += out.diff
+        found.append(+held)
+    assert found[0] == found[1]
+    assert len(found[0]) > 300
+    assert (joined > 2) == (call == "NEXT")
