@@ -14,6 +14,7 @@ import afa
 from afa.errors import AfaError, QueryError
 from afa.language.pattern import Repeat
 from afa.language.sql_layers import layers_of
+from afa.language.sql_reader import FOLDED
 from afa.language.sql_statement import RowPatternMatch, statement_of
 from afa.language.sql_text import DIALECTS
 from afa.language.terms import Aggregate, Classifier, Final, Ref
@@ -35,11 +36,12 @@ WHOLE = """SELECT m.x, n FROM c.t AS i MATCH_RECOGNIZE (
 
 @pytest.mark.parametrize("dialect", [None, *DIALECTS])
 def test_a_whole_clause_is_the_same_in_each_dialect(dialect: str | None) -> None:
-    tree = afa.sql(WHOLE, event=Row, tick="s", dialect=dialect).tree
-    assert tree == afa.sql(WHOLE, event=Row, tick="s").tree
-    assert (tree.key, tree.order, tree.skip, tree.window) == (("s",), "p", "to last b", 3600)
+    a, b = "AB" if dialect in FOLDED else "ab"
+    tree, other = (afa.sql(WHOLE, event=Row, tick="s", dialect=each).tree for each in (dialect, None))
+    assert tree == other or (dialect in FOLDED and repr(tree).lower() == repr(other).lower())
+    assert (tree.key, tree.order, tree.skip, tree.window) == (("s",), "p", f"to last {b}", 3600)
     assert tree.rows == (3,)
-    assert tree.returns == (("x", Final(Ref("a", "last", "p"))), ("n", Aggregate("b", "count", None)))
+    assert tree.returns == (("x", Final(Ref(a, "last", "p"))), ("n", Aggregate(b, "count", None)))
 
 
 SAID = """SELECT x, y FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at
@@ -49,10 +51,10 @@ SAID = """SELECT x, y FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_one_dialect_reads_as_another_function_is_that_of_rows(dialect: str) -> None:
-    tree = afa.sql(SAID, event=Row, dialect=dialect).tree
-    assert tree == afa.sql(SAID, event=Row).tree
+    tree, other = (afa.sql(SAID, event=Row, dialect=each).tree for each in (dialect, None))
+    assert tree == other or (dialect in FOLDED and repr(tree).lower() == repr(other).lower())
     assert tree.returns is not None
-    assert tree.returns[0] == ("x", Ref("b", "last", "p", 1))
+    assert tree.returns[0] == ("x", Ref("B" if dialect in FOLDED else "b", "last", "p", 1))
 
 
 def test_a_dialect_is_one_of_those_that_are_known() -> None:
