@@ -106,7 +106,7 @@ def over_files(text: str, files: Mapping[str, tuple[str, str]], tick: str | None
 
 
 class _DuckDb(RelationalEngine):
-    name, dialect = "DuckDB", "duckdb"
+    name, dialect, of_lists = "DuckDB", "duckdb", "list_aggregate"
 
     def __init__(self, con: Any, caller: Any, options: Mapping[str, Any]) -> None:
         self._con, self._options = con, options
@@ -148,7 +148,7 @@ class _DuckDb(RelationalEngine):
         back = {
             each.name: kinds[each.field]
             for each, kind in zip(shown, relation.types)
-            if each.of_input and kinds[each.field] != str(kind)
+            if each.at is not None and kinds[each.field] != str(kind)
         }
         return _cast(relation, back) if back else found
 

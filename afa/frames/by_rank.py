@@ -17,6 +17,7 @@ from afa.io.frame import Frame, unit_of_times
 from afa.io.listed_columns import picked
 from afa.operator.options import Options
 from afa.schema import Schema
+from punctuation.durations import NANOSECONDS
 
 
 def found_by_rank(
@@ -29,9 +30,10 @@ def found_by_rank(
     for name, value in beside.items():
         if value is not None and (name, value) != ("end", "latest"):
             raise AfaError(f"{name}={value!r} can't be combined with ORDER BY {pattern.tree.rank} because rows have no time there")
-    instant = Schema.of(pattern.tree.event, "event").instant
-    times = None if instant is None else frame.times(instant)
-    tick = options.tick or pattern.tick or (instant and unit_of_times(times, instant))
+    events = Schema.of(pattern.tree.event, "event")
+    units = {name: unit for name in events.times if (unit := unit_of_times(frame.times(name), name)) is not None}
+    finest = min(units, key=lambda name: NANOSECONDS[units[name]], default=None)  # which holds the times of all
+    tick = options.tick or pattern.tick or (finest and units[finest])
     plan = asked(ranked, options.but(tick=tick))
     columns = fields_of(frame, plan)
     columns["le"] = ranks_of(columns, plan.events, pattern.tree.rank)
@@ -45,4 +47,4 @@ def found_by_rank(
         for place, row in enumerate(rows_at(without, list(without), np.arange(len(found["le"])))):
             first.setdefault(row, place)
         without = {name: picked(column, np.array([*first.values()], np.int64)) for name, column in without.items()}
-    return written(without, frame, plan, FrameReading(instant or frame.names[0], None, diff))
+    return written(without, frame, plan, FrameReading(finest or frame.names[0], None, diff))

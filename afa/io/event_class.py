@@ -137,6 +137,25 @@ def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:
     return [column for column, kind in kinds.items() if is_time_type(kind)]
 
 
+def kinds_among(schema: pa.Schema) -> tuple[list[str], list[str]]:
+    """Return the columns of times, and those of types that no field has, in small letters."""
+    kinds = {field.name.lower(): field.type for field in schema}
+    return times_among(kinds), [name for name, kind in kinds.items() if _type_of(kind) is None]
+
+
+def is_as_in(schema: pa.Schema, column: str, first: str) -> bool:
+    """Return whether a field shows the values of a column as they came, where LE is those of the first one."""
+    kind, other = schema.field(column).type, schema.field(first).type if first in schema.names else None
+    return kind == other if is_time_type(kind) else scalar_of(kind) is not None and not pa.types.is_decimal(kind)
+
+
+def finest_unit(schema: pa.Schema, first: str) -> str | None:
+    """Return a unit that holds all times beside an order by a column of no times; None: it is one of times, or there are none."""
+    kinds = {field.name: field.type for field in schema if is_time_type(field.type)}
+    units = {kind.unit if pa.types.is_timestamp(kind) else "ms" for kind in kinds.values()}
+    return None if first in kinds or not units else max(units, key=("s", "ms", "us", "ns").index)
+
+
 def is_field(column: str) -> bool:
     """Return whether a column has the name of a field."""
     return column.isidentifier() and not keyword.iskeyword(column) and not column.startswith("_")

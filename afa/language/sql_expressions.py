@@ -370,7 +370,8 @@ class SqlExpressionReader(SqlTimes):
 
     def _over(self, node: Any, function: str, row: RowValue) -> Expr:
         """Return an aggregate of a value of each row."""
-        if function in ("sum", "avg", "min", "max") and self._kind(row.value) not in (int, float, NULL):
+        texts = (str,) if function in ("min", "max") else ()
+        if function in ("sum", "avg", "min", "max") and self._kind(row.value) not in (int, float, NULL, *texts):
             raise self._refused(node, f"expected numbers in {function.upper()} but got {self._said(node)}")
         return Aggregate(row.variable, function, row.field, self._counts_now(row.variable))
 

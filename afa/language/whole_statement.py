@@ -21,7 +21,7 @@ from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
 
 from afa.errors import AfaError, QueryError
-from afa.language.engine_share import engine_share
+from afa.language.engine_share import engine_share, navigated, put
 from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_order import RANKED
@@ -40,7 +40,8 @@ class ShownColumn(NamedTuple):
 
     name: str
     field: str
-    of_input: bool
+    at: str | None  # the measure that is the number of the row whose value it is; None: it is a measure itself
+    of_match: bool = False  # whether MEASURES have it
 
 
 class RelationalEngine(ABC):
@@ -48,6 +49,7 @@ class RelationalEngine(ABC):
 
     name: str
     dialect: str
+    of_lists = ""  # the function of a list, and of the name of an aggregate, that aggregates it
 
     @abstractmethod
     def answer(self, statement: str, views: Mapping[str, Any]) -> Any:
@@ -125,17 +127,13 @@ class _StatementWork:
     def match(self, name: str) -> None:
         """Answer one MATCH_RECOGNIZE."""
         engine = self._engine
-        match, by, behind = engine_share(self._statement.matches[name], self._statement.text)
-        front, place = self._front(name, by), self._statement.text.place(match.relation)
-        try:
-            rows = engine.rows(front, self._views)
-        except AfaError:
-            raise
-        except Exception as error:  # whatever the engine raises
-            made = "".join(f", with {self._statement.text.quoted(node)} in them," for node in by.values())
-            raise RefusedError(
-                f"expected rows in front of MATCH_RECOGNIZE{made} but got {_refused(engine, error)}", place
-            ) from error
+        from afa.io.event_class import kinds_among, with_ints  # which loads pyarrow
+
+        times, unread = kinds_among(engine.events(self._rows(name, {}, " WHERE false")))
+        given = self._statement.matches[name], self._statement.text
+        times = [] if self._dialect == "oracle" else times  # what is calculated of them is a number there
+        match, by, behind = engine_share(*given, times, unread, engine.of_lists)
+        rows, place = self._rows(name, by), self._statement.text.place(match.relation)
         self._own = not engine.rewritten(self._statement, name, rows) and self._own
         columns = list(engine.columns(rows))
         twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
@@ -150,12 +148,11 @@ class _StatementWork:
         if time is not None and engine.has_null(rows, time):
             match.order[0].meta[RANKED], time = True, None
         match = _renamed(match, fields)
-        shown = [each for each in _shown(match, columns, measures, fields) if each.name not in by]
-        from afa.io.event_class import with_ints  # which loads pyarrow
-
+        match, of_rows = _by_rows(match, events)
+        shown = [each for each in _shown(match, columns, measures, fields, of_rows) if each.name not in by]
         numbers = _numbers(match, events)
         query = self._query(name, match, with_ints(events, numbers.values()), time)
-        missing = [each.name for each in shown if each.of_input and each.field not in query.event._fields]  # type: ignore[attr-defined]
+        missing = [each.name for each in shown if each.at is not None and each.field not in query.event._fields]  # type: ignore[attr-defined]
         if missing and ROW not in events.names:
             raise RefusedError(
                 f"expected columns that an event has, for the rows of matches in a stream, but got {missing[0]!r}; leave it out, "
@@ -171,7 +168,7 @@ class _StatementWork:
         if not behind:
             return found
         names = [each.name for each in shown]
-        measures = [each.name for each in shown if not each.of_input]
+        measures = [each.name for each in shown if each.of_match]
         begin = names.index(measures[0]) if measures else len(names)
         kept = [*names[:begin], *behind, *names[begin + len(measures) :], *beside]
         made = ", ".join(f"{self._said(node)} AS {self._quoted(name)}" for name, node in behind.items() if node is not None)
@@ -189,6 +186,17 @@ class _StatementWork:
             raise
         except Exception as error:
             raise QueryError(f"expected a statement but got {_refused(self._engine, error)}") from error
+
+    def _rows(self, name: str, by: Mapping[str, Any], where: str = "") -> Any:
+        """Return the rows in front."""
+        try:
+            return self._engine.rows(f"{self._front(name, by)}{where}", self._views)
+        except AfaError:
+            raise
+        except Exception as error:  # whatever the engine raises
+            made = "".join(f", with {self._statement.text.quoted(node)} in them," for node in by.values())
+            said = f"expected rows in front of MATCH_RECOGNIZE{made} but got {_refused(self._engine, error)}"
+            raise RefusedError(said, self._statement.text.place(self._statement.matches[name].relation)) from error
 
     def _front(self, name: str, by: Mapping[str, Any]) -> str:
         """Return the statement of the rows in front, with the views that are known there, each where it hides those around it.
@@ -266,7 +274,12 @@ class _StatementWork:
         def made(cls: Any, tick: str | None) -> Query:
             return Query(replace(read(part, cls, dialect=self._dialect, tick=tick, ties=self._ties), tick=tick))
 
-        return over_events(events, self._tick, made, time=time, said=said if ROW in events.names else None)
+        from afa.io.event_class import finest_unit  # which loads pyarrow
+
+        first = match.order[0].this.name if match.order else ""
+        spans = isinstance(match.within, exp.Interval)  # of the order, which says what one int of it counts
+        tick = self._tick if self._tick or spans else finest_unit(events, first)
+        return over_events(events, tick, made, time=time, said=said if ROW in events.names else None)
 
 
 def _shows_rows(match: RowPatternMatch) -> bool:
@@ -342,8 +355,46 @@ def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMat
     return replace(match, measures=tuple(measures))
 
 
+def _by_rows(match: RowPatternMatch, events: Any) -> tuple[RowPatternMatch, dict[str, str]]:
+    """Return a MATCH_RECOGNIZE over a whole table in which MEASURES are numbers of rows, where a field would not hold their values.
+
+    And the columns of which these are, by their names.
+    """
+    from afa.io.event_class import is_as_in  # which loads pyarrow
+
+    if ROW not in events.names:
+        return match, {}
+    first, found, measures = match.order[0].this.name if match.order else "", dict[str, str](), []
+    known, before = {name.lower() for name in events.names}, dict[str, Any]()
+    for each in match.measures:
+        each = each._replace(value=each.value.copy().transform(put(before)))
+        value = _of_the_row(each.value.copy())
+        column = navigated(value)
+        if column is not None and column.name in events.names and not is_as_in(events, column.name, first):
+            found[each.name.said] = column.name
+            if each.name.said.lower() not in known:
+                before[each.name.said.lower()] = exp.paren(each.value)
+            column.this.replace(exp.to_identifier(ROW))
+            each = each._replace(value=value)
+        measures.append(each)
+    return replace(match, measures=tuple(measures)), found
+
+
+def _of_the_row(value: Any) -> Any:
+    """Return MAX(x) as MAX_BY(x, x), the x of one row, and MIN likewise; any other value as it is."""
+    node = value.unnest()
+    if not isinstance(node, exp.Max | exp.Min) or not isinstance(node.this, exp.Column) or node.expressions:
+        return value
+    made = exp.ArgMax if isinstance(node, exp.Max) else exp.ArgMin
+    return made(this=node.this, expression=node.this.copy())
+
+
 def _shown(
-    match: RowPatternMatch, columns: Sequence[str], measures: Sequence[str], fields: Mapping[str, str]
+    match: RowPatternMatch,
+    columns: Sequence[str],
+    measures: Sequence[str],
+    fields: Mapping[str, str],
+    of_rows: Mapping[str, str],
 ) -> tuple[ShownColumn, ...]:
     """Return the columns of an answer in SQL's order."""
     named = {fields[column.lower()].lower(): column for column in columns}
@@ -352,9 +403,12 @@ def _shown(
     if _shows_rows(match):
         first += [each.this.name.lower() for each in match.order]
         rest = list(named)
-    inputs = {name: ShownColumn(named[name], fields[named[name].lower()], True) for name in (*first, *rest) if name in named}
+    inputs = {name: ShownColumn(named[name], fields[named[name].lower()], ROW) for name in (*first, *rest) if name in named}
     behind = [each for name, each in inputs.items() if name not in first]
-    shown = [ShownColumn(name, fields[name.lower()], False) for name in measures]
+    found = {name: fields[name.lower()] for name in measures}
+    shown = [
+        ShownColumn(name, of_rows.get(field, field), field if field in of_rows else None, True) for name, field in found.items()
+    ]
     return (*(inputs[name] for name in dict.fromkeys(first) if name in inputs), *shown, *behind)
 
 

@@ -34,12 +34,11 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
         coded = (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).dictionary_encode()
         given, values[name] = given.append_column(number, coded.indices.cast(pa.int64())), coded.dictionary
     found = find(query, given, **options)
-    rows = table.take(found[ROW]) if ROW in found.column_names else None
     columns = []
     for each in shown:
-        if each.of_input and rows is not None:
-            columns.append(rows[each.field])
-        elif each.of_input and each.field in numbers:
+        if each.at in found.column_names:
+            columns.append(table[each.field].take(found[each.at]))
+        elif each.at is not None and each.field in numbers:
             columns.append(values[each.field].take(found[numbers[each.field]]))
         else:
             columns.append(found[each.field])

@@ -116,7 +116,7 @@ def asked(of: World) -> Asked:
     except AfaError as error:
         raise RefusedError(str(error)) from None
     said = by_engine(statement) if of.engine else statement
-    clauses = said.text.removeprefix("SELECT * FROM t ")
+    clauses = said.text.removeprefix("SELECT * FROM t ").replace("<1>", "[1]")  # names stand in brackets before
     con = database(of.rows)
     named = FRONTS[of.front]
     text = filled(of.template, named, f"{of.front} {clauses}", f"{OVER} {OVER_CLAUSES}")
@@ -146,8 +146,8 @@ def check(of: World, engine: str) -> Seen:
 
 def by_engine(statement: Statement) -> Statement:
     """A statement that means the same, with lists of one value in place of columns of a row, and of measures."""
-    define = {name: re.sub(r"(?<!\.)\[v\]", "list_extract(list_value([v]), 1)", text) for name, text in statement.define.items()}
-    return replace(statement, define=define, measures=tuple(f"list_extract(list_value({each}), 1)" for each in statement.measures))
+    define = {name: re.sub(r"(?<!\.)\[v\]", "list_value([v])<1>", text) for name, text in statement.define.items()}
+    return replace(statement, define=define, measures=tuple(f"list_value({each})<1>" for each in statement.measures))
 
 
 def filled(template: str, named: str, match: str, over: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -216,6 +218,35 @@ def test_what_afa_does_not_read_the_engine_computes(con: Any) -> None:
     assert afa.duckdb.sql(con, f"SELECT low FROM boxes MATCH_RECOGNIZE ({fields}) ORDER BY low").fetchall() == [(4,), (7,)]
 
 
+def test_measures_have_the_types_of_columns_and_of_the_engine(con: Any) -> None:
+    con.execute(
+        """CREATE TABLE days AS SELECT symbol, "at", exact, tags, DATE '2024-01-01' + "at"::INT AS "day",
+           {'low': price} AS box, price, CAST("at" AS HUGEINT) AS huge,
+           TIMESTAMP '2024-01-01 10:00' + INTERVAL ("at") HOUR AS ts, -("at") AS back FROM ticks"""
+    )
+    measures = """LAST("day") AS d, MAX(ts) AS t, LAST(ts) - FIRST(ts) AS long, DATE_TRUNC('month', FIRST(ts)) AS m,
+        CAST(LAST(ts) AS DATE) AS of_day, FIRST(exact) AS exact_one, exact_one + 1 AS more, PREV(LAST(tags)) AS before,
+        LAST(box) AS b, LAST(tags)[1] AS tag, LAST(huge) AS h, MIN(symbol) AS least, median(price) AS mid,
+        COUNT(*) FILTER (ts > TIMESTAMP '2024-01-01 11:30') AS n"""
+    begin = date(2024, 1, 4), datetime(2024, 1, 1, 13), timedelta(hours=2), date(2024, 1, 1), date(2024, 1, 1)
+    expected = [
+        ("A", *begin, Decimal("1.50"), 2.5, [2], {"low": 8}, None, 3, "A", 8.0, 2),
+        (None, *begin, Decimal("1.00"), 2.0, [5], {"low": 6}, 6, 3, None, 5.0, 2),
+    ]
+    for order in ('"at"', "ts", '"day"', '"day", price', "back DESC"):
+        clauses = f"PARTITION BY symbol ORDER BY {order} MEASURES {measures} {PATTERN}"
+        found = afa.duckdb.sql(con, f"SELECT * FROM days MATCH_RECOGNIZE ({clauses}) ORDER BY symbol")
+        rows = [tuple(x.date() if i == 4 and isinstance(x, datetime) else x for i, x in enumerate(row)) for row in found.fetchall()]
+        assert rows == expected, order
+    rows = f'ORDER BY "at" MEASURES LAST(ts) - FIRST(ts) AS long, LAST(exact) AS last_one ALL ROWS PER MATCH {PATTERN}'
+    text = f'SELECT long, last_one, exact, "day" FROM days MATCH_RECOGNIZE (PARTITION BY symbol {rows})'
+    found = afa.duckdb.sql(con, f"{text} WHERE symbol = 'A' ORDER BY long")
+    assert found.fetchall()[1] == (timedelta(hours=1), Decimal("2.25"), Decimal("2.25"), date(2024, 1, 3))
+    within = PATTERN.replace("DEFINE", "WITHIN INTERVAL '1' HOUR DEFINE")
+    with pytest.raises(AfaError, match="expected tick=, what one int of LE counts"):
+        afa.duckdb.sql(con, f'SELECT * FROM days MATCH_RECOGNIZE (ORDER BY "at", symbol MEASURES LAST(ts) AS t {within})')
+
+
 def test_dialects(con: Any) -> None:
     clauses = FALL.replace('"at"', "at")
     trino = (
@@ -249,7 +280,7 @@ def test_a_statement_without_matches(con: Any) -> None:
             f"SELECT * FROM ticks {FALL.replace('> PREV', '> nosuch')}",
             r"with price > nosuch\(price\) in them, but got .*name nosuch",
         ),
-        (f"SELECT * FROM ticks {FALL.replace('LAST(down', 'median(down')}", r"an expression over rows but got 'median\("),
+        (f"SELECT * FROM ticks {FALL.replace('down.price)', 'down.price) + regr_avgx(1, 2)')}", "an expression over rows but got"),
         (
             f"SELECT * FROM ticks {FALL.replace('LAST(down', 'product(down')}",
             r"with product\(down.price\) in them, but got .*GROUP BY",

@@ -91,7 +91,7 @@ def test_random_statements(spark: Any, numbers: range) -> None:
     for name in ("t", "s"):
         spark.catalog.dropTempView(name)
     assert seen["compared"] > 0.7 * len(numbers)
-    assert seen["rows"] > len(numbers)
+    assert seen["rows"] > 0.5 * len(numbers)
     assert seen["refused by Spark"] <= 0.1 * len(numbers)
 
 

@@ -291,3 +291,10 @@ SELECT * FROM readings MATCH_RECOGNIZE (
   PATTERN (R+) DEFINE R AS seq <= 6
 )
 -- by hand: [('s', 4, 2.75), ('t', None, 2.0)]
+
+-- name: the smallest text | readings
+SELECT * FROM readings MATCH_RECOGNIZE (
+  PARTITION BY sensor ORDER BY seq
+  MEASURES MIN(X.state) AS least, MAX(state) AS most PATTERN (X+ Y) DEFINE Y AS temp > 30 OR temp IS NULL
+)
+-- by hand: [('s', 'hot', 'ok')]
