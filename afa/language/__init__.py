@@ -23,7 +23,7 @@ sase_printer     tree -> SASE+ text; query_text: a query as text, and one of ano
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
-looking_back     negation at the start, and neighbours: what a match asks the stage LastBefore; neighbours: words of the builder
+looking_back     negation at the start, and neighbours: what a match asks the stage LastBefore; neighbours: words for them
 scanned_query    AFTER MATCH SKIP: in which order a scan tries the arcs, what its matches show; rows_asked: as ALL ROWS PER MATCH
 answer_rows      MATCH_NUMBER, WHERE and DISTINCT of SQL: what a match shows, and what the stage behind it makes of that;
                  gathered: COUNT(DISTINCT), ARRAY_AGG, LISTAGG, of all rows of a match

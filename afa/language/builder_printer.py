@@ -11,9 +11,10 @@ from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import Call, Const, Expr, FieldRead, Text, Unary, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import SLOTS, places
+from afa.language.neighbours import as_call, with_terms
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import named
-from afa.language.terms import Aggregate, Classifier, Ref
+from afa.language.terms import Aggregate, Beside, Classifier, Ref
 
 JOINTS = {STRICT: "next", PARTITION: "next", NEXT: "followed_by", ANY: "followed_by_any"}
 BETWEEN = {STRICT: ".consecutive()", PARTITION: ".consecutive()", NEXT: ".relaxed()", ANY: ".any()"}
@@ -47,9 +48,7 @@ class _BuilderPrinter:
     def __init__(self, tree: Tree) -> None:
         if tree.subsets or tree.skip:
             raise _unsaid("a subset or AFTER MATCH SKIP, which are SQL's")
-        if tree.neighbours:
-            raise _unsaid("a neighbour: write prev(..) or next_(..) where the query is built")
-        self.tree = tree
+        self.tree = tree = with_terms(tree)
         self.places = places(tree.pattern, tree.before, tree.after)
         self.named: set[str] = set()  # components written so far
 
@@ -173,6 +172,8 @@ class _BuilderPrinter:
 def _as_field(node: Expr) -> Expr | None:
     """Return a term as a field, which is written as the lambda says it."""
     match node:
+        case Beside():
+            return as_call(node, "next_", _as_field)
         case Classifier():
             raise _unsaid("CLASSIFIER, which is SQL's")
         case Ref("", "first") | Aggregate(""):

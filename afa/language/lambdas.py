@@ -26,7 +26,7 @@ from afa.expression.live import Live, constant
 from afa.expression.nodes import And, Const, Expr, Make, Or, children, conjuncts_of
 from afa.expression.types import ANYTHING, NONE, NUMBERS, TEXTS
 from afa.expression.values import Event, Names, TupleValue, Value, as_scalar, check_size
-from afa.language.neighbours import beside, next_, prev
+from afa.language.neighbours import WAYS, beside, next_, prev
 from afa.language.terms import Aggregate, Beside, Ref
 from afa.schema import Field, Schema
 
@@ -247,7 +247,7 @@ class MatchReader(FunctionReader):
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """``m.a.prev(2)``, ``prev(e.price)``, the class that a match shows, or a helper function."""
         if called.value in (prev, next_):
-            found = beside(called.value, arguments, keywords)
+            found = beside(WAYS[called.value], arguments, keywords)
             if found is None:
                 raise Unreadable(f"{called.name}(...) of another thing than a field", f"write {called.name}(e.price, 2), say", node)
             return found

@@ -97,11 +97,13 @@ def _condition(component: Component, tree: Tree, reader: ItemReader) -> Expr:
         parts.append(Compare("==", FieldRead("e", tree.type_column), Const(component.type)))
     for expr in (*component.where, *component.first):
         other = next((node for node in walk(expr) if isinstance(node, Ref | Aggregate)), None)
-        if other is not None:
+        beside = next((field for name, field, _ in tree.neighbours if FieldRead("e", name) in walk(expr)), None)
+        if other is not None or beside is not None:
+            of = f"one of {getattr(other, 'component', '') or 'another event'}: nothing comes before it"
+            got = of if beside is None else f"a neighbour's {beside}: each is asked by itself"
             raise AutomatonError(
-                f"expected ~{component.name} at the start to read fields of its own event only but got one of "
-                f"{other.component or 'another event'}: nothing comes before it; what both must share is a key, [attribute] under "
-                f"partition_contiguity or a skip_till strategy"
+                f"expected ~{component.name} at the start to read fields of its own event only but got {got}; what "
+                f"both must share is a key, [attribute] under partition_contiguity or a skip_till strategy"
             )
         parts.append(reader.read(expr))
     types = reader.types

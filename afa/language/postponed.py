@@ -7,6 +7,7 @@ A partial match under *any* has a register for each sum that a choice of events 
     the component stands at one place of the pattern, and what the condition reads comes before it or is its own: all is known when
     the component is left, and does not change any more (a component that has taken nothing is asked nothing)
     nothing else reads the sum, RETURN among it: else partial matches differ by it all the same, and matches show it
+    it reads no field of a neighbour, which the events of a path do not tell
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def _known(lowered: Lowered, component: Component, items: Iterable[Item]) -> boo
     positions, groups = lowered.positions, lowered.reader.groups
     names = [each.name for each in positions.components]
     own = {p for p, name in enumerate(names) if name == component.name}
-    if any(item.now or item.noted is not None for item in items):
+    beside = {name for name, _, _ in lowered.tree.neighbours}
+    if any(item.now or item.noted is not None or item.field in beside for item in items):
         return False
     if any(positions.components[p] != component for p in own):
         return False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from afa.expression.nodes import Expr
-from afa.language.terms import Aggregate, Ref
+from afa.language.pattern import neighbour_name
+from afa.language.terms import Aggregate, Beside, Ref
 
 
 def named(values: Iterable[tuple[str | None, Expr]]) -> list[tuple[str, Expr]]:
@@ -13,6 +15,8 @@ def named(values: Iterable[tuple[str | None, Expr]]) -> list[tuple[str, Expr]]:
 
     >>> [name for name, _ in named([(None, Ref("a", "first", "x")), (None, Aggregate("b", "count")), ("n", Ref("a", "one", "x"))])]
     ['a_first_x', 'b_count', 'n']
+    >>> default_name(Beside(Ref("a", "one", "x"), -2))
+    'a_x_prev_2'
     """
     found: list[tuple[str, Expr]] = []
     others = 0
@@ -32,6 +36,8 @@ def default_name(expr: Expr) -> str | None:
             return f"{component}_{field}"
         case Ref(component, which, field, 0):
             return f"{component}_{which}_{field}"
+        case Beside(Ref(field=field) as x, offset):
+            return default_name(replace(x, field=neighbour_name(field, offset, ())))
         case Aggregate(component, function, None):
             return f"{component}_{function}"
         case Aggregate(component, function, field):

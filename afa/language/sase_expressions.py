@@ -23,11 +23,15 @@ from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import NUMBERS, TEXTS
 from afa.expression.values import Names, Value, check_size
 from afa.language.conjuncts import AggregateTerm, FieldTerm, PatternPlace
+from afa.language.neighbours import beside
 from afa.language.sase_code import Code
 from afa.language.sase_grammar import RefusedError
 from afa.language.terms import AGGREGATES
 from afa.schema import Field, Schema
+from speculation.last_before import FARTHEST
 
+BESIDE = {"prev": -1, "next": 1}
+"""Words for fields of neighbours; and in which direction these stand."""
 FURTHEST = 100
 """The largest k of a[i-k] and a[a.LEN-k]."""
 
@@ -133,6 +137,8 @@ class SaseExpressionReader(Translator):
                     return found
             case ast.Call(ast.Name(id=function)) if function in FUNCTIONS:
                 return self.tabled(function, *self.arguments(node, names), node)
+            case ast.Call(ast.Name(id=function)) if function.lower() in BESIDE:
+                return self.neighbour(function.lower(), *self.arguments(node, names), node)
             case ast.Call(ast.Name(id=function)) if function.lower() == "span":
                 return self.span_of(node, names)
             case ast.Subscript(ast.Name(id=name), _) if name in self.where:
@@ -161,10 +167,8 @@ class SaseExpressionReader(Translator):
         if name.lower() in ("true", "false", "null", "none"):
             meant = {"true": "True", "false": "False"}.get(name.lower(), "None")
             raise Unreadable(name, f"write {meant}", node)
-        if name.lower() == "next":
-            raise Unreadable("NEXT, an event that has not come when it is asked", "ask it of the later component", node)
-        if name.lower() in ("prev", "lag"):
-            raise Unreadable(name, "write a[i-1].x", node)
+        if name.lower() in (*BESIDE, "lag", "lead"):
+            raise Unreadable(name, "write prev(a.x) or next(a.x, 2), fields of the events beside it", node)
         if name.lower() in AGGREGATES:
             raise Unreadable(f"{name} of another thing than one range", f"write {name}(a[].x), {name}(a[..i-1].x)", node)
         if any(field.name == name for field in self.schema.fields):
@@ -270,6 +274,15 @@ class SaseExpressionReader(Translator):
             raise Unreadable(f"{function} of {attribute_}, which is no number", hint, node)
         result = float if function == "avg" else int if function == "sum" and type_ is bool else type_
         return self.term(AggregateTerm(name, function, attribute_, which), result, node)
+
+    def neighbour(self, word: str, given: list[Any], named: dict[str, Any], node: ast.Call) -> Expr:
+        """``prev(a.x)``, ``next(a[i].x, 2)``."""
+        terms = {name: term for term, (name, _) in self.seen.items()}
+        found = beside(BESIDE[word], [terms.get(getattr(each, "name", ""), each) for each in given], named)
+        if found is None or not isinstance(found.x, FieldTerm):
+            hint = f"write {word}(a.x) or {word}(a.x, 2), up to {FARTHEST} steps"
+            raise Unreadable(f"{word} of another thing than a field of one event", hint, node)
+        return self.term(found, self.field_type(found.x.field, node), node)
 
     def span(self, name: str, span: ast.Slice) -> str:
         """``[]``, ``[..i-1]``, ``[1..i-1]``, ``[..i]``, ``[..a.LEN]``."""

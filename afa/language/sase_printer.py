@@ -11,11 +11,12 @@ from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Or, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import SLOTS, AggregateTerm, FieldTerm, MisplacedError, PatternPlace, SlotPredicate, place, places
+from afa.language.neighbours import as_call, with_terms
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, gaps_of, named_in
 from afa.language.return_names import default_name
 from afa.language.sase_pattern import ANY_EVENT
 from afa.language.sase_reader import read_sase
-from afa.language.terms import Aggregate, Classifier, Ref
+from afa.language.terms import Aggregate, Beside, Classifier, Ref
 
 STRATEGIES = {
     STRICT: "strict_contiguity", PARTITION: "partition_contiguity", NEXT: "skip_till_next_match", ANY: "skip_till_any_match",
@@ -39,8 +40,6 @@ def sase_text(tree: Tree) -> str:
         and b.price < 0.8 * a[a.LEN].price
     }
     """
-    if tree.neighbours:
-        raise _unsaid("a neighbour, for which it has no word")
     text = _SasePrinter(tree).text()
     try:
         back = read_sase(text, tree.event, type=tree.type_column, order=tree.order)
@@ -69,7 +68,7 @@ class _SasePrinter:
     """One printing of one tree."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+        self.tree = tree = with_terms(tree)
         self.places = places(tree.pattern, tree.before, tree.after)
         self.typed = any(each.type is not None for each in named_in((*tree.before, tree.pattern, *tree.after)))
         used = Counter(gap.strategy for gap in gaps_of(tree.pattern))
@@ -176,7 +175,7 @@ class _SasePrinter:
 
     def expression(self, expr: Expr) -> str:
         """Return an expression of terms as written."""
-        return text_of_expr(changed(expr, lambda node: _Said(_term(node)) if isinstance(node, FieldTerm | AggregateTerm) else None))
+        return text_of_expr(changed(expr, _written))
 
 
 def _predicates(tree: Tree) -> Iterator[SlotPredicate]:
@@ -219,6 +218,13 @@ def _said_of_match(node: Expr) -> Expr | None:
     if isinstance(node, Aggregate):
         return AggregateTerm(node.component, node.function, node.field, "all")
     return FieldTerm(node.component, node.which, node.field, node.back) if isinstance(node, Ref) else None
+
+
+def _written(node: Expr) -> Expr | None:
+    """Return a term as its text."""
+    if isinstance(node, Beside):
+        return as_call(node, "next", _written)
+    return _Said(_term(node)) if isinstance(node, FieldTerm | AggregateTerm) else None
 
 
 def _term(term: FieldTerm | AggregateTerm) -> str:

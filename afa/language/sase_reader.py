@@ -18,9 +18,10 @@ from afa.expression.functions import FUNCTIONS
 from afa.expression.nodes import Expr
 from afa.expression.translate import BUILTINS
 from afa.language.conjuncts import MisplacedError, SlotPredicate, filled, filled_component, place, places, returned, same
+from afa.language.neighbours import with_neighbours
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Pattern, Tree, gaps_of
 from afa.language.return_names import named
-from afa.language.sase_expressions import Attributes, SaseExpressionReader, WrittenExpression
+from afa.language.sase_expressions import BESIDE, Attributes, SaseExpressionReader, WrittenExpression
 from afa.language.sase_grammar import RefusedError, query_error, read_frame
 from afa.language.sase_pattern import PatternReader, TypeNames
 from afa.language.sase_returns import is_call, name_and_value, several, split
@@ -100,7 +101,7 @@ class _SaseText:
         self.reader = SaseExpressionReader(self.schema, self.places, self.tick)
         placed, key = self.conditions(clause, pattern, before, after, pattern_reader.arrows)
         payload, returns = self.returns(_tokens(clauses.get("returns", [])))
-        return Tree(
+        tree = Tree(
             filled(pattern, placed),
             self.schema.cls,
             self.column,
@@ -113,6 +114,7 @@ class _SaseText:
             payload,
             bare=None in (clauses.get("within") or [])[1::2],
         )
+        return with_neighbours(tree)
 
     # -- WHERE ---------------------------------------------------------------------------------------------------------------
 
@@ -258,7 +260,7 @@ class _SaseText:
 
     def is_function(self, name: str) -> bool:
         """Return whether a name in front of a parenthesis is a function of values."""
-        return name in FUNCTIONS or name.lower() in (*BUILTINS, *AGGREGATES, "next", "prev", "lag")
+        return name in FUNCTIONS or name.lower() in (*BUILTINS, *AGGREGATES, *BESIDE, "lag")
 
 
 def _placed_wrong(error: MisplacedError, written: WrittenExpression) -> RefusedError:

@@ -7,7 +7,7 @@ predicate of what was picked (`tests/language/meaning.py`). No automaton, no reg
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -102,10 +102,29 @@ def choices(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -
 
     Two ways with equal payload and lifetime are one match.
     """
-    stream = list(events)
+    stream, punctuation = beside(tree, list(events), punctuation) if tree.neighbours else (list(events), punctuation)
     keyed = sorted(stream, key=lambda event: repr(key_of(tree, event)))
     for _, group in groupby(keyed, key=lambda event: repr(key_of(tree, event))):
         yield from Search(tree, stream, list(group), punctuation).run()
+
+
+def beside(tree: Tree, events: list[Event], punctuation: int) -> tuple[list[Event], int]:
+    """Events with fields of their neighbours, so many steps away among those of the key; and how far these are final."""
+    made, final, window = [], punctuation, FOREVER if tree.window is None else tree.window
+    cls: Any = namedtuple("cls", (*tree.event._fields, *(name for name, _, _ in tree.neighbours)))
+    for event in events:
+        own = [other for other in events if key_of(tree, other) == key_of(tree, event)]
+        steps = sorted({place(tree, other) for other in own})
+        at, more = steps.index(place(tree, event)), list[Any]()
+        for _, field, offset in tree.neighbours:
+            there = [other for other in own if steps.index(place(tree, other)) == at + offset]
+            seen = len(there) == 1 and there[0].le < event.le + window
+            more.append(getattr(there[0].payload, field) if seen else None)
+            behind = [le for le, _ in steps[at + 1 :] if le < punctuation]
+            if offset > len(behind) and event.le < punctuation < event.le + window:
+                final = min(final, event.le)
+        made.append(event._replace(payload=cls(*event.payload, *more)))
+    return made, final
 
 
 def key_of(tree: Tree, event: Event) -> Any:

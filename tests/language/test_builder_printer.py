@@ -22,9 +22,8 @@ from tests.strategies import Seeded
 def built(texts: list[str], folder: Path) -> list[Any]:
     """What the texts build: lambdas are read from a file."""
     path = folder / "queries.py"
-    head = (
-        "import math\nfrom afa.expression import functions\nfrom afa.language import absent, either, many, one, optional, times\n"
-    )
+    head = "import math\nfrom afa.expression import functions\n"
+    head += "from afa.language import absent, either, many, next_, one, optional, prev, times\n"
     path.write_text(head + "FOUND = [\n" + "".join(f"(\n{text}\n),\n" for text in texts) + "]\n")
     spec = importlib.util.spec_from_file_location("queries", path)
     assert spec
@@ -39,7 +38,7 @@ def built(texts: list[str], folder: Path) -> list[Any]:
 def test_random_trees(tmp_path: Path) -> None:
     trees, texts, unsaid = [], [], 0
     for number in range(400):
-        made = tree(Seeded(f"print/{number}"), Allowed(start=True, end=True))
+        made = tree(Seeded(f"print/{number}"), Allowed(start=True, end=True, beside=number % 2 == 0))
         try:
             texts.append(builder_text(made))
             trees.append(made)

@@ -145,9 +145,8 @@ def test_the_builder_asks_for_neighbours(engine: str) -> None:
     falls = many("d", where=lambda e: e.p < prev(e.p)).next(rise)
     query = falls.returns(a=lambda m: prev(m.d.first.p), z=lambda m: next_(m.u.p)).query(Tick)
     assert query.tree.neighbours == (("p_next_1", "p", 1), ("p_next_2", "p", 2), ("p_prev_1", "p", -1))
-    for printed in (sase_text, builder_text):
-        with pytest.raises(AfaError, match=r"expected a query that .* can say but got a neighbour"):
-            printed(query.tree)
+    assert afa.query(sase_text(query.tree), event=Tick) == query
+    assert ".returns(a=lambda m: prev(m.d.first.p), z=lambda m: next_(m.u.p))" in builder_text(query.tree)
     op: Any = query.operator(engine=engine)
     prices = [5, 4, 3, 7, 8, 9]
     held: dict[Any, int] = {}
@@ -214,3 +213,32 @@ def test_many_keys_in_tables_are_as_row_by_row(call: str, monkeypatch: pytest.Mo
     assert found[0] == found[1]
     assert len(found[0]) > 300
     assert (joined > 2) == (call == "NEXT")
+
+
+def test_text_asks_for_neighbours(engine: str) -> None:
+    """As the builder does, and as SQL answers it; of what a match takes, and what it skips."""
+    text = """
+        PATTERN SEQ(Tick a, Tick+ b[]) WHERE strict_contiguity(a, b[]) { a.p > PREV(a.p) and b[1].p = 4 and b[i].p < next(b[i].p) }
+        RETURN prev(a.p), next(b[b.LEN].p, 2), b.LEN
+    """
+    query, prices = afa.query(text, event=Tick), [1, 7, 4, 5, 6]
+    many_b = many("b", first=lambda e: e.p == 4, where=lambda e: e.p < next_(e.p))
+    built = one("a", lambda e: e.p > prev(e.p)).next(many_b)
+    assert built.returns(lambda m: (prev(m.a.p), next_(m.b.last.p, 2), m.b.count)).query(Tick) == query
+    assert query.shown.cls._fields == ("a_p_prev_1", "b_last_p_next_2", "b_count")  # type: ignore[attr-defined]
+    assert told(query, prices, engine) == [(1, 6, 1), (1, None, 2)]
+    chosen = sql("a b+", "a AS p > PREV(p), b AS p < NEXT(p)", "PREV(a.p) AS x, NEXT(p, 2) AS y, COUNT(b.*) AS n")
+    assert told(chosen, prices, engine) == [(1, None, 2)]
+    skips = afa.query("PATTERN SEQ(Tick a, Tick b) WHERE b.p < prev(a.p) AND next(b.p) is None RETURN a.p", event=Tick)
+    assert told(skips, [5, 4, 6, 9, 3], engine) == [(4,), (6,), (9,)]
+
+
+def test_what_reads_a_neighbour_does_not_wait(engine: str) -> None:
+    """Paths of a match tell of its events what came, which is not what stands beside them."""
+    text = "PATTERN Tick+ a[] WHERE skip_till_any_match(a) { next(a[a.LEN].p) <= sum(a[].p) } RETURN a.LEN"
+    assert told(afa.query(text, event=Tick), [3, 2, 9, 1], engine) == [(1,), (1,), (2,), (3,)]
+
+
+def test_what_is_absent_at_the_start_reads_no_neighbour() -> None:
+    with pytest.raises(AfaError, match=r"expected ~n at the start to read fields of its own event .* got a neighbour's p: each is"):
+        afa.query("PATTERN SEQ(~(Tick n), Tick a) WHERE n.p > prev(n.p) WITHIN 9", event=Tick).operator()

@@ -36,10 +36,11 @@ from afa.language.conjuncts import (
     places,
     returned,
 )
+from afa.language.neighbours import with_neighbours
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.sase_printer import sase_text
 from afa.language.sase_reader import read_sase
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Beside, Ref
 from tests.language import trees
 from tests.strategies import Seeded
 
@@ -56,7 +57,7 @@ class Maker:
     """Random trees as text makes them: conditions at their last component."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+        self.rng, self.of_beside = random.Random(seed), random.Random(seed)
         self.names = iter(f"{letter}{'' if n == 0 else n}" for n in range(9) for letter in "abcdefghjklmnop")
         self.strategies = self.rng.choice([[NEXT], [ANY], [PARTITION], [STRICT], [NEXT, NEXT, ANY], [NEXT, ANY, PARTITION]])
 
@@ -70,7 +71,7 @@ class Maker:
         key: tuple[str, ...] = ()
         if STRICT not in strategies and (PARTITION in strategies or rng.random() < 0.4):
             key = ("note", "n") if rng.random() < 0.2 else ("from_",)
-        return Tree(
+        tree = Tree(
             filled(pattern, placed),
             Event,
             "type",
@@ -81,6 +82,7 @@ class Maker:
             tuple(filled_component(each, placed) for each in after),
             self.returns(where),
         )
+        return with_neighbours(tree)
 
     def pattern(self, depth: int) -> Pattern:
         rng = self.rng
@@ -152,6 +154,11 @@ class Maker:
         return If(self.condition(where, 0), self.number(where, 0), self.number(where, 0))
 
     def term(self, where: dict[str, PatternPlace], field: str) -> Expr:
+        term = self.own_term(where, field)
+        beside = isinstance(term, FieldTerm) and self.of_beside.random() < 0.1
+        return Beside(term, self.of_beside.choice([-2, -1, 1, 64])) if beside else term
+
+    def own_term(self, where: dict[str, PatternPlace], field: str) -> Expr:
         name = self.rng.choice(list(where))
         if not where[name].many:
             return FieldTerm(name, "one", field)
@@ -181,20 +188,21 @@ def back(tree: Tree) -> Tree:
 
 
 def test_random_trees() -> None:
-    slots = dict.fromkeys(("where", "first", "rest", "done"), 0)
+    slots, beside = dict.fromkeys(("where", "first", "rest", "done"), 0), 0
     for seed in range(400):
         tree = Maker(seed).tree()
         assert back(tree) == tree, seed
+        beside += bool(tree.neighbours)
         for slot in slots:
             slots[slot] += f"{slot}=(Com" in str(tree.pattern) or f"{slot}=(Or" in str(tree.pattern)
-    assert min(slots.values()) > 5, slots
+    assert min(*slots.values(), beside) > 5, (slots, beside)
 
 
 def test_trees_of_other_notations_are_printed_or_refused() -> None:
     """What text can't say: ``Ref("", ..)``, done of a group, a condition that is not at its last component."""
     printed, refused = 0, list[str]()
     for seed in range(300):
-        tree = trees.tree(Seeded(seed), trees.Allowed(start=True, end=True))
+        tree = trees.tree(Seeded(seed), trees.Allowed(start=True, end=True, beside=seed % 2 == 0))
         try:
             text = sase_text(tree)
         except QueryError as error:

@@ -23,8 +23,9 @@ from afa.expression.nodes import (
     conjunction,
     disjunction,
 )
+from afa.language.neighbours import changed_in, with_neighbours
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
-from afa.language.terms import Aggregate, Classifier, Ref
+from afa.language.terms import Aggregate, Beside, Classifier, Ref
 from tests.strategies import Choices
 
 TYPES = ("a", "a", "b", "b", "c")
@@ -64,6 +65,7 @@ class Allowed:
     skip: bool = False  # AFTER MATCH SKIP
     later: bool = False  # negations that name what comes behind them
     sums: bool = False  # conditions on sums of whole components, under any
+    beside: bool = False  # fields of neighbours
     groups: bool = False  # PERMUTE, groups of parts that may be empty, names at several places of them
 
 
@@ -99,7 +101,17 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
     )
     if allowed.end and made.window is not None and not skip and choose.chance(15):  # SQL has no negation at the end
         made = replace(made, after=(make.absent(),))
-    return made
+    return with_neighbours(neighbourly(choose, made)) if allowed.beside else made
+
+
+def neighbourly(choose: Choices, tree: Tree) -> Tree:
+    """A tree of which some terms ask for neighbours; not those of what is absent at the start."""
+
+    def change(node: Expr) -> Expr | None:
+        known = isinstance(node, FieldRead | Ref) and choose.chance(25)
+        return Beside(node, choose.one((-1, -1, -2, -3, 1, 1, 2))) if known else None
+
+    return replace(changed_in(tree, change), before=tree.before)
 
 
 class Maker:

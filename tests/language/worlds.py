@@ -57,12 +57,13 @@ KINDS = {
     "skip": Allowed(names=True, skip=True, ties=False),
     "later": Allowed(end=True, later=True),
     "sums": Allowed(start=True, end=True, names=True, sums=True),
+    "beside": Allowed(start=True, end=True, names=True, beside=True),
     "groups": Allowed(names=True, skip=True, ties=False, groups=True),
 }
 """Queries as they are; with negation at the end; at the start, too;
 with names at several places, subsets, terms over all; with AFTER MATCH SKIP; with negations that name what comes behind them;
-with sums of whole components, which wait for the match (`afa.language.postponed`); with PERMUTE, and groups of what may be
-empty."""
+with sums of whole components, which wait for the match (`afa.language.postponed`); with fields of neighbours;
+with PERMUTE, and groups of what may be empty."""
 
 # -- random worlds ---------------------------------------------------------------------------------------------------------------
 
