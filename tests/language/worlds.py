@@ -57,7 +57,7 @@ KINDS = {
     "skip": Allowed(names=True, skip=True, ties=False),
     "later": Allowed(end=True, later=True),
     "sums": Allowed(start=True, end=True, names=True, sums=True),
-    "beside": Allowed(start=True, end=True, names=True, beside=True),
+    "beside": Allowed(start=True, end=True, beside=True),
     "groups": Allowed(names=True, skip=True, ties=False, groups=True),
 }
 """Queries as they are; with negation at the end; at the start, too;
