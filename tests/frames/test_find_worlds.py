@@ -23,6 +23,7 @@ ALL = {
     "chosen": Allowed(names=True, skip=True, start=True),
     "negated": Allowed(start=True, end=True, later=True),
     "sums": Allowed(end=True, sums=True),
+    "beside": Allowed(start=True, end=True, beside=True),
 }
 
 
