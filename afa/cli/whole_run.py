@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sqlglot import exp
 
@@ -69,10 +70,18 @@ def _table(statement: Statement) -> str | None:
 def _named(text: str, files: Mapping[str, str]) -> Collection[str]:
     """Return the names of tables in a statement, in small letters; of what is none: all."""
     try:
-        trees = reading(text, "duckdb", trees_of)
+        trees = reading(
+            text,
+            "duckdb",
+            lambda found: [*trees_of(found), *(node for match in found.matches.values() for node, _ in match.nodes())],
+        )
     except AfaError:  # which is told where it is run
         return files
-    return {str(table.name).lower() for tree in trees for table in tree.find_all(exp.Table)}
+    return {str(table.name).lower() for tree in trees for table in tree.find_all(exp.Table)}  # in clauses, too
+
+
+def _clauses(statement: Statement) -> list[Any]:
+    return [node for match in statement.matches.values() for node, _ in match.nodes()]
 
 
 def _by_duckdb(job: CommandRequest, text: str, files: dict[str, str]) -> None:

@@ -24,7 +24,7 @@ TAKES = ("engine", "max_bytes", "partial_matches", "threads")
 """The options of `afa.find` that say something of a MATCH_RECOGNIZE."""
 HANDED = {"HUGEINT": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(38, 0)", "BIT": "VARCHAR", "TIME WITH TIME ZONE": "VARCHAR"}
 """Types of which Arrow would be handed other values: as what it is handed them."""
-INSIDE = re.compile(rf"'[^']*'|\b({'|'.join(HANDED)})\b")
+INSIDE = re.compile(rf"'[^']*'|\b({'|'.join([*HANDED, 'VARIANT'])})\b")
 """One of them in another type; else a word of an ENUM."""
 
 

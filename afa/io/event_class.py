@@ -137,10 +137,11 @@ def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:
     return [column for column, kind in kinds.items() if is_time_type(kind)]
 
 
-def kinds_among(schema: pa.Schema) -> tuple[list[str], list[str]]:
-    """Return the columns of times, and those of types that no field has, in small letters."""
+def kinds_among(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the columns, those of times, and those of types that no field has, in small letters."""
     kinds = {field.name.lower(): field.type for field in schema}
-    return times_among(kinds), [name for name, kind in kinds.items() if _type_of(kind) is None]
+    unread = (name for name, kind in kinds.items() if _type_of(kind) is None)
+    return frozenset(kinds), frozenset(times_among(kinds)), frozenset(unread)
 
 
 def is_as_in(schema: pa.Schema, column: str, first: str) -> bool:

@@ -147,10 +147,10 @@ def check(node: Any, text: SqlText, place: str = "statement") -> None:
     waiting = [(node, place)]
     while waiting:
         each, at = waiting.pop()
-        waiting += reversed(list(_below(each, at, text)))
+        waiting += reversed(list(below(each, at, text)))
 
 
-def _below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
+def below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
     """Yields the nodes directly below one, each with its place."""
     kind = type(node).__name__
     known = read_of(place).get(kind)

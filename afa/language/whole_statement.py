@@ -18,10 +18,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlglot import Dialect, ErrorLevel, exp
-from sqlglot.errors import UnsupportedError
 
 from afa.errors import AfaError, QueryError
-from afa.language.engine_share import engine_share, navigated, put
+from afa.language.engine_share import RowKinds, engine_share, navigated, put
 from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_order import RANKED
@@ -129,11 +128,16 @@ class _StatementWork:
         engine = self._engine
         from afa.io.event_class import kinds_among, with_ints  # which loads pyarrow
 
-        times, unread = kinds_among(engine.events(self._rows(name, {}, " WHERE false")))
-        given = self._statement.matches[name], self._statement.text
-        times = [] if self._dialect == "oracle" else times  # what is calculated of them is a number there
-        match, by, behind = engine_share(*given, times, unread, engine.of_lists)
+        kinds = RowKinds(*kinds_among(engine.events(self._rows(name, {}, " WHERE false"))))
+        if self._dialect == "oracle":  # what is calculated of times is a number there
+            kinds = kinds._replace(times=frozenset())
+        match, by, behind = engine_share(self._statement.matches[name], self._statement.text, kinds, engine.of_lists)
         rows, place = self._rows(name, by), self._statement.text.place(match.relation)
+        beside = next((each for each in behind if each.lower() in engine.beside(rows)), None)
+        if beside is not None:
+            raise RefusedError(
+                f"expected another name than {beside} in a stream, whose changes have it; write AS in MEASURES", place
+            )
         self._own = not engine.rewritten(self._statement, name, rows) and self._own
         columns = list(engine.columns(rows))
         twice = next((one for one in columns if [each.lower() for each in columns].count(one.lower()) > 1), None)
@@ -161,9 +165,9 @@ class _StatementWork:
             )
         self._names[name] = f"afa_matches_{uuid.uuid4().hex}"
         found = engine.matches(query, rows, shown, numbers)
-        self._views[self._names[name]] = self._behind(found, shown, behind, engine.beside(rows))
+        self._views[self._names[name]] = self._behind(name, found, shown, behind, engine.beside(rows))
 
-    def _behind(self, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any], beside: Sequence[str]) -> Any:
+    def _behind(self, name: str, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any], beside: Sequence[str]) -> Any:
         """Return the matches with the measures that the engine computes of them."""
         if not behind:
             return found
@@ -171,10 +175,18 @@ class _StatementWork:
         measures = [each.name for each in shown if each.of_match]
         begin = names.index(measures[0]) if measures else len(names)
         kept = [*names[:begin], *behind, *names[begin + len(measures) :], *beside]
-        made = ", ".join(f"{self._said(node)} AS {self._quoted(name)}" for name, node in behind.items() if node is not None)
+        made = ", ".join(f"{self._said(node)} AS {self._quoted(each)}" for each, node in behind.items() if node is not None)
         view = f"afa_found_{uuid.uuid4().hex}"
         over = f"(SELECT *, {made} FROM {self._quoted(view)}) AS afa_rows"  # of which no measure can be an aggregate
-        return self._engine.answer(f"SELECT {', '.join(map(self._quoted, kept))} FROM {over}", {**self._views, view: found})
+        text = self._with_views(f"(SELECT {', '.join(map(self._quoted, kept))} FROM {over}) AS afa_rows", name)
+        try:
+            return self._engine.answer(f"SELECT * FROM {text}", {**self._views, view: found})
+        except AfaError:
+            raise
+        except Exception as error:
+            said = ", ".join(self._statement.text.quoted(each.value) for each in self._statement.matches[name].measures)
+            place = self._statement.matches[name].measures[0].place
+            raise RefusedError(f"expected MEASURES but got {said}: {_refused(self._engine, error)}", place) from error
 
     def rest(self) -> Any:
         """Return the answer of the statement."""
@@ -207,11 +219,15 @@ class _StatementWork:
         if by:
             made = "".join(f", {self._said(each)} AS {self._quoted(column)}" for column, each in by.items())
             found = f"(SELECT *{made} FROM {found}) AS afa_rows"
+        return f"SELECT * FROM {self._with_views(found, name)}"
+
+    def _with_views(self, found: str, name: str) -> str:
+        """Return a relation with the views that are known where a MATCH_RECOGNIZE stands."""
         for views, known in views_at(place_of(name, self._statement), self._statement):
             if known:
                 recursive = "RECURSIVE " if views.recursive else ""
                 found = f"(WITH {recursive}{', '.join(map(self._said, known))} SELECT * FROM {found}) AS afa_rows"
-        return f"SELECT * FROM {found}"
+        return found
 
     def _relation(self, name: str) -> str:
         """Return what one MATCH_RECOGNIZE stands over, as it is written, if the engine reads this dialect."""
@@ -257,7 +273,7 @@ class _StatementWork:
         writer.EXPRESSIONS_WITHOUT_NESTED_CTES = set()  # else those of Spark move to the top, where they would hide others
         try:
             return str(writer.generate(node, copy=False))
-        except UnsupportedError as error:
+        except Exception as error:  # of nodes that no dialect writes sqlglot makes a TypeError, a ValueError ..
             raise QueryError(f"expected a statement that {self._engine.name} has words for but got one without: {error}") from error
 
     def _query(self, name: str, match: RowPatternMatch, events: Any, time: str | None) -> Query:
@@ -349,8 +365,8 @@ def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMat
         for column in node.find_all(exp.Column):
             name, around = column.name.lower(), column.parent
             of_variable = isinstance(around, exp.Anonymous) and around.name.upper() == "CLASSIFIER"
-            if not of_variable and isinstance(column.this, exp.Identifier) and fields.get(name, name).lower() != name:
-                column.this.set("this", fields[name])
+            if not of_variable and isinstance(column.this, exp.Identifier) and name in fields:
+                column.this.set("this", fields[name])  # as it is written there, too
     measures = [each._replace(name=Word(fields[plain(each.name.said).lower()], each.name.place)) for each in match.measures]
     return replace(match, measures=tuple(measures))
 

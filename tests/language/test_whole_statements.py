@@ -283,7 +283,7 @@ def test_a_statement_without_matches(con: Any) -> None:
         (f"SELECT * FROM ticks {FALL.replace('down.price)', 'down.price) + regr_avgx(1, 2)')}", "an expression over rows but got"),
         (
             f"SELECT * FROM ticks {FALL.replace('LAST(down', 'product(down')}",
-            r"with product\(down.price\) in them, but got .*GROUP BY",
+            r"MEASURES but got product\(down.price\): .*GROUP BY",
         ),
         (f"SELECT * FROM ticks {FALL.replace('> PREV(price)', '> row_number() OVER ()')}", "Window functions"),
     ],

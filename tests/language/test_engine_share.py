@@ -1,0 +1,149 @@
+"""What the engine around computes for a MATCH_RECOGNIZE: names, subqueries, fields, rows that are not there, hostile text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+import afa
+from afa import AfaError
+from afa.language.engine_share import engine_share
+from afa.language.sql_statement import statement_of
+
+
+@pytest.fixture
+def con() -> Any:
+    con = duckdb.connect()
+    con.execute(
+        """CREATE TABLE t AS SELECT * FROM (VALUES ('A', 1, 9, 'x', {'low': 100}, 5), ('A', 2, 7, 'y', {'low': 200}, 6),
+             ('A', 3, 8, 'z', {'low': 300}, 7)) v(sym, ts, price, name, b, low);
+           CREATE TABLE s AS SELECT * FROM (VALUES ('A', 8), ('B', 100)) v(sym, p);
+           CREATE TABLE fine AS SELECT * FROM (VALUES (1, 9007199254740993::HUGEINT, {'name': 'p'}),
+             (2, 9007199254740992::HUGEINT, {'name': 'q'})) v(i, huge, a)"""
+    )
+    return con
+
+
+def statement(measures: str, **at: str) -> str:
+    """A statement; ``head``, ``rows``, ``pattern``, ``define``: what stands at other places."""
+    clauses = f"PARTITION BY sym ORDER BY ts MEASURES {measures} {at.get('rows', '')} PATTERN ({at.get('pattern', 'a b')})"
+    define = at.get("define", "b AS price < PREV(price)")
+    return f"{at.get('head', 'SELECT * FROM t')} MATCH_RECOGNIZE ({clauses} DEFINE {define})"
+
+
+NOTHING = {"pattern": "a c? b", "define": "b AS price < PREV(price), c AS false"}
+RIGHT: dict[str, tuple[str, list[Any]]] = {
+    "a subquery with names of its own": (statement("(SELECT max(b.p) FROM s a JOIN s b ON a.sym = b.sym) AS v"), [("A", 100)]),
+    "a field of a column that is called as a variable": (
+        statement("LAST(a.b.low) AS v, hash(a.b.low) = hash(100) AS w"),
+        [("A", 100, True)],
+    ),
+    "a table that is called as a variable": (statement("LAST(b.b.low) AS v", head="SELECT * FROM t b"), [("A", 200)]),
+    "fields that hold fields": (
+        statement("LAST(a.deep.b.low) AS v", head="SELECT * FROM (SELECT *, {'b': b} AS deep FROM t)"),
+        [("A", 100)],
+    ),
+    "a view": (
+        statement("LAST(price) IN (SELECT p FROM big) AS v", head="WITH big AS (SELECT 7 AS p) SELECT * FROM t"),
+        [("A", True)],
+    ),
+    "a view that hides a table": (
+        statement("b.price IN (SELECT p FROM s) AS v", head="WITH s AS (SELECT 7 AS p) SELECT * FROM t"),
+        [("A", True)],
+    ),
+    "a function of a row that is not there": (
+        statement("concat_ws('-', c.name, 'n') AS v, [c.price] IS NULL AS w", **NOTHING),
+        [("A", "n", False)],
+    ),
+    "the same in DEFINE": (
+        statement("1 AS v", **NOTHING).replace("price < PREV", "concat_ws('-', c.name, 'n') = 'n' AND price < PREV"),
+        [("A", 1)],
+    ),
+    "empty matches": (statement("COUNT(*) - (SELECT max(p) FROM s) AS v", pattern="a*", define="a AS false"), [("A", -100)] * 3),
+    "rows of no match": (
+        statement(
+            "concat_ws('-', LAST(name), 'z') AS v, hash(LAST(price)) IS NULL AS w", rows="ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+        ),
+        [("A", 1, "x-z", False), ("A", 2, "y-z", False), ("A", 3, None, None)],
+    ),
+    "a column goes before a measure": (statement("printf('%d', LAST(price)) AS low, low AS w"), [("A", "7", 6)]),
+    "measures are nothing to subqueries": (
+        statement("printf('%d', LAST(price)) AS p, 8 IN (SELECT p FROM s) AS v, p || '!' AS w"),
+        [("A", "7", True, "7!")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_the_engine_computes(con: Any, name: str) -> None:
+    text, expected = RIGHT[name]
+    assert [row[: len(expected[0])] for row in sorted(afa.duckdb.sql(con, text).fetchall(), key=str)] == expected
+
+
+@pytest.mark.parametrize("key", ["huge", "HUGE", "fine.Huge", "upper(a.name)"])
+def test_keys_are_told_apart_however_their_case_is(con: Any, key: str) -> None:
+    for variable in "az":
+        text = f"SELECT c FROM fine MATCH_RECOGNIZE (PARTITION BY {key} ORDER BY i MEASURES COUNT(*) AS c PATTERN ({variable}+))"
+        assert afa.duckdb.sql(con, text).fetchall() == [(1,), (1,)]
+
+
+GROWS = "printf('%d', LAST(price)) AS m0, " + ", ".join(f"concat_ws('', m{i}, m{i}) AS m{i + 1}" for i in range(20))
+REFUSED = {
+    "a row of the pattern in a subquery": (
+        statement("(SELECT max(p) FROM s WHERE s.sym = a.sym) AS v"),
+        "what needs no row of a variable",
+    ),
+    "the same in DEFINE": (
+        statement("1 AS v", define="b AS EXISTS (SELECT 1 FROM s WHERE p = a.price)"),
+        "within a subquery .* but got a.price",
+    ),
+    "in a function within": (
+        statement("list_transform(ARRAY_AGG(price), v -> v + a.price) AS z"),
+        "within a subquery or x -> .. but got",
+    ),
+    "the name of a column": (
+        statement("printf('%d', LAST(price)) AS price", rows="ALL ROWS PER MATCH"),
+        "a name that no column has",
+    ),
+    "the name of the key": (statement("printf('%d', LAST(price)) AS sym"), "a name that no column has in MEASURES but got 'sym'"),
+    "a name twice": (
+        statement("LAST(price) AS v, printf('%d', LAST(price)) AS V"),
+        "a name that no column has in MEASURES but got 'V'",
+    ),
+    "a name of ours": (statement("hash(name) = 3 AS v, LAST(ts) AS afa_by_0"), "got 'afa_by_0'"),
+    "several rows": (statement("1 AS v", define="a AS unnest([price]) > 0"), "expected one value but got unnest"),
+    "several rows of a match": (statement("unnest([FIRST(price), LAST(price)]) AS v"), "expected one value but got unnest"),
+    "several columns": (statement("COLUMNS(*) AS v"), "expected one value but got COLUMNS"),
+    "text that grows": (statement(GROWS), "MEASURES of at most 3,000 parts"),
+    "no such function": (
+        statement("nosuch(LAST(price)) AS v"),
+        r"(?s)MEASURES but got nosuch\(LAST\(price\)\): what DuckDB refuses.*nosuch",
+    ),
+    "FINAL": (statement("FINAL printf('%d', LAST(price)) AS z"), "an expression over rows but got"),
+    "a match in a clause": (
+        statement("1 AS x", define="a AS price = (SELECT max(low) FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (z z)))"),
+        "expected no MATCH_RECOGNIZE within a clause of another",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(con: Any, name: str) -> None:
+    text, said = REFUSED[name]
+    with pytest.raises(AfaError, match=said):
+        afa.duckdb.sql(con, text).fetchall()
+
+
+def test_other_texts_have_other_names() -> None:
+    """So that a stream which is started anew with another text does not go on with the state of the first one."""
+
+    def names(measures: str, define: str = "b AS price < 1") -> list[str]:
+        of = statement_of(statement(measures, define=define), "duckdb")
+        match, front, _ = engine_share(of.matches["#0"], of.text)
+        return [*front, *(each.name.said for each in match.measures)]
+
+    assert names("printf('<%d>', LAST(x)) AS v") != names("printf('[%d]', LAST(x)) AS v")
+    assert names("1 AS v", "b AS hash(x) = hash(1)") != names("1 AS v", "b AS hash(x) = hash(2)")
+    assert names("printf('<%d>', LAST(x)) AS v") == names("printf('<%d>', LAST(x)) AS v")
