@@ -248,7 +248,7 @@ class SqlExpressionReader(SqlTimes):
             place = self._scope.variables[here]
             if place.least > behind:
                 return first
-            if place.one and place.most == behind:
+            if place.one and place.least == place.most == behind:
                 return self._at_hand(row)
         return If(Compare("==", Aggregate(variable, "count"), Const(behind)), self._at_hand(row), first)
 

@@ -266,3 +266,9 @@ SELECT "symbol", "ts", n, m FROM "trades" MATCH_RECOGNIZE (
   PATTERN (S RISE+) DEFINE RISE AS "price" > LAG("price")
 )
 -- by hand: [('A', 1, 1, 1), ('A', 2, 2, 1), ('A', 4, 1, 2), ('A', 5, 2, 2), ('A', 6, 3, 2), ('B', 3, 1, 1), ('B', 4, 2, 1)]
+
+-- name: the third row, where two before it may be left out | nums
+SELECT n, v FROM nums MATCH_RECOGNIZE (
+  ORDER BY id MEASURES COUNT(*) AS n, FIRST(v) AS v PATTERN (B{,2} D B{2}) DEFINE D AS v >= FIRST(v, 2)
+)
+-- by hand: [(5, 5)]
