@@ -49,6 +49,15 @@ def test_a_statement_by_duckdb() -> None:
     assert pyarrow.parquet.read_table("found.parquet").to_pylist() == [{"low": 2, "name": "Bear"}, {"low": 7, "name": "Acme Inc"}]
 
 
+def test_functions_of_the_engine_subqueries_and_intervals() -> None:
+    fall = FALL.replace("> PREV(price)", "> PREV(price) AND symbol IN (SELECT symbol FROM stocks WHERE name LIKE 'A%')")
+    fall = fall.replace("AS low", "AS low, to_minutes(LAST(price)) AS long")
+    query = write("engine.sql", f"SELECT low, long FROM ticks {fall}")
+    assert call("run", query, *TABLES).stdout == "low=7 long=00:08:00\n"
+    call("run", query, *TABLES, "--output", "found.parquet")
+    assert pyarrow.parquet.read_table("found.parquet").to_pylist() == [{"low": 7, "long": "00:08:00"}]
+
+
 def test_signs_in_the_names_of_files() -> None:
     write("ticks[1]*.csv", Path("ticks.csv").read_text())
     write("ticks1x.csv", Path("ticks.csv").read_text().replace("A", "C"))

@@ -102,7 +102,9 @@ def over_files(text: str, files: Mapping[str, tuple[str, str]], tick: str | None
                 reads[form](glob.escape(file)).create_view(name)  # type: ignore[operator]
             except duckdb.Error as error:
                 raise AfaError(f"{file}: {str(error).splitlines()[0]}") from error
-        return whole(_DuckDb(con, None, options), text, "duckdb", tick, None).to_arrow_table()
+        found = whole(_DuckDb(con, None, options), text, "duckdb", tick, None)
+        spans = {name: "VARCHAR" for name, kind in zip(found.columns, found.types) if str(kind) == "INTERVAL"}  # no file has it
+        return (_cast(found, spans) if spans else found).to_arrow_table()
 
 
 class _DuckDb(RelationalEngine):
