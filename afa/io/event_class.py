@@ -138,9 +138,9 @@ def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:
 
 
 def kinds_among(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the columns, those of times, and those of types that no field has, in small letters."""
+    """Return the columns, those of times, and those whose values no field holds as they are, in small letters."""
     kinds = {field.name.lower(): field.type for field in schema}
-    unread = (name for name, kind in kinds.items() if _type_of(kind) is None)
+    unread = (name for name, kind in kinds.items() if _type_of(kind) is None or pa.types.is_decimal(kind))
     return frozenset(kinds), frozenset(times_among(kinds)), frozenset(unread)
 
 

@@ -44,7 +44,7 @@ class RowKinds(NamedTuple):
 
     columns: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()  # MEASURES calculated of them are the engine's, which says their types
-    unread: frozenset[str] = frozenset()  # those of types that no field has
+    unread: frozenset[str] = frozenset()  # those whose values no field holds as they are: lists, a DECIMAL
 
 
 class EngineShare(NamedTuple):

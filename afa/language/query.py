@@ -527,7 +527,7 @@ def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] |
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
     for name in getattr(tree.event, DECIMALS, ()):
         if name in named:
-            _tell_of_decimals(name)
+            _tell_of_decimals("x" if name.startswith("afa_by_") else name)  # of an expression that an engine computes
     if said is not None and not any(VALUES in order for order in orders):
         kept = {tree.time, None if tree.rank else schema.instant}
         without = [field.name for field in schema.fields if field.name.lower() not in said and field.name not in kept]
