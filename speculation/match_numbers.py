@@ -302,7 +302,7 @@ class MatchNumbers(Stage):
             self._counts[codes, TAIL] -= counts
             for change in found.rows.changes(self._schema):
                 opened, start = self._opened[self._code(change.key)], self.of_matches.start_of(change)
-                rows = _net_of(opened.get(start, {}), [change._replace(payload=any_payload(change.payload))])
+                rows = _net_of(opened.get(start, {}), [change])
                 self._journal.put(opened, start, rows)
             tail += [] if there.all() else [table.at(~there)]
         self._tail = tuple(tail)
@@ -536,7 +536,7 @@ class MatchNumbers(Stage):
         for table in self._tail:
             its = table if keys is None else table.at(np.isin(table.codes, codes))
             for payload, le, re, diff, key in its.rows.changes(self._schema):
-                row = any_payload(payload), le, re, key
+                row = payload, le, re, key
                 found[row] = found.get(row, 0) + diff
         return [Change(payload, le, re, copies, key) for (payload, le, re, key), copies in found.items() if copies]
 

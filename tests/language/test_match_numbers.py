@@ -489,3 +489,21 @@ def test_numbers_of_a_frame_that_a_rank_orders() -> None:
         ("c", 1),
         ("d", 3),
     ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("measures", "select"),
+    [("LAST(p) AS m, MATCH_NUMBER() AS n", "*"), ("LAST(p) AS m", "DISTINCT m"), ("COUNT(DISTINCT p) AS m", "*")],
+)
+def test_nan_of_tables_is_one_nan(measures: str, select: str, engine: Any) -> None:
+    def table(times: list[int], diff: int) -> Any:
+        return {"s": ["x"] * len(times), "p": np.full(len(times), np.nan), "le": times, "diff": [diff] * len(times)}
+
+    text = f"SELECT {select} FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at MEASURES {measures} PATTERN (a b) WITHIN 2)"
+    op = afa.sql(text, event=Tick).operator(engine=engine)
+    calls = table([1, 2, 5, 6], 1), table([1, 2], -1), table([5, 6], -1)
+    found = [sorted(zip(out["diff"], out["le"])) for out in map(op.push_many, calls)]
+    moved = [(-1, 6), (1, 6)] if "MATCH_NUMBER" in measures else []
+    assert found == [[(1, 2), (1, 6)], sorted([(-1, 2), *moved]), [(-1, 6)]]
+    assert op.push_many(table([8, 9], 1))["m"].tolist() == ([1] if "COUNT" in measures else [pytest.approx(np.nan, nan_ok=True)])
