@@ -274,13 +274,15 @@ class MatchNumbers(Stage):
             return
         for row, diff in told.items():
             le = row[1]
-            rows = dict(self._leaving.get(le, {}))
-            before = rows.pop(row, 0)
+            if le not in self._leaving:
+                self._journal.put(self._leaving, le, {})
+            rows = self._leaving[le]
+            before = rows.get(row, 0)
             if before + diff:
-                rows[row] = before + diff
-            if rows:
-                self._journal.put(self._leaving, le, rows)
-            elif le in self._leaving:
+                self._journal.put(rows, row, before + diff)
+            elif before:
+                self._journal.drop(rows, row)
+            if not rows:
                 self._journal.drop(self._leaving, le)
             yield row, (before + diff > 0) - (before > 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -352,6 +353,33 @@ def test_distinct_is_there_while_a_match_shows_it() -> None:
     for each in (op, again):
         assert told(each.push(retract(Tick("x", 5.0), 1))) == []
         assert told(each.push(retract(Tick("x", 4.0), 2))) == [(-1, 3, 3.0)]
+
+
+def test_distinct_counts_many_rows_of_one_instant_in_linear_time() -> None:
+    query = afa.sql(
+        "SELECT DISTINCT p FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at MEASURES LAST(p) AS p PATTERN (a) WITHIN 9)",
+        event=Tick,
+    )
+    op, n = query.operator(), 12_000
+    table = {"s": [f"s{i}" for i in range(n)], "p": np.arange(n, dtype=float), "le": [1] * n}
+    op.push_many({name: column[:10] for name, column in table.items()})
+    began = time.process_time()
+    assert len(op.push_many({name: column[10:] for name, column in table.items()})["p"]) == n - 10
+    assert time.process_time() - began < 2  # a tenth of that; where each row copies those of its instant, seven
+    assert told(op.push_many([retract(Tick("s0", 0.0), 1)])) == [(-1, 1, 0.0)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_call_that_fails_leaves_the_rows_of_distinct(engine: Any) -> None:
+    op = falls("FIRST(p) AS high, MATCH_NUMBER() AS n", select="DISTINCT high / (n - 2) AS ratio").operator(engine=engine)
+    op.push_many(ticks({1: 5.0, 2: 4.0}))
+    before = op.snapshot()
+    for key in ("x", "y"):
+        gone = [retract(Tick("x", 5.0), 1)] if key == "y" else []
+        with pytest.raises(ZeroDivisionError):
+            op.push_many([*gone, *ticks({1: 6.0, 2: 4.0}, "y"), Punctuation(2), *ticks({5: 9.0, 6: 8.0}, key)])
+        assert op.snapshot() == before
+    assert told(op.push(retract(Tick("x", 5.0), 1))) == [(-1, 2, -5.0)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
