@@ -214,3 +214,16 @@ def test_many_keys_in_tables_are_as_row_by_row(call: str, monkeypatch: pytest.Mo
     assert found[0] == found[1]
     assert len(found[0]) > 300
     assert (joined > 2) == (call == "NEXT")
+
+
+def test_a_table_after_one_of_more_copies_than_columns_hold_sees_its_last_row() -> None:
+    query = afa.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at MEASURES PREV(LAST(p)) AS m PATTERN (a) WITHIN 10000 "
+        "DEFINE a AS p > PREV(p))",
+        event=Tick,
+    )
+    op: Any = query.operator(engine="compiled")
+    for low, copies in ((0, 2**62 + 2**14), (300, 1)):
+        times, diff = list(range(low, low + 300)), [1] * 299 + [copies]
+        found = op.push_many({"p": times, "s": ["x"] * 300, "le": times, "diff": diff})
+    assert found["m"].tolist() == list(range(299, 599))
