@@ -565,8 +565,10 @@ class MatchNumbers(Stage):
         wanted("keys that are not held", come.isdisjoint(self.keys), come)
         for key, final in finals.items():
             self._set(self._code(key), [FINAL, COUNT], final)
+        wanted("matches with an end", all(change.re is not None for change in held), held)
         starts = [] if self.of_matches.ranked else [self.of_matches.start_of(change)[0] for change in held]
         wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
+        wanted("matches that start at their LE or before", all(start <= change.le for start, change in zip(starts, held)), starts)
         others, self._leaving = self._leaving, SortedDict()
         self._revised(held)
         least, its = self._leaving, dict[int, dict[Any, int]]()

@@ -157,6 +157,8 @@ FORGED: list[tuple[tuple[int, ...], Any, str]] = [
     ((2, 4, 0), -1, "expected matches that are not final"),
     ((2, 2, 0), "5", "expected the numbers of a MatchNumbers"),
     ((2, 3, 0), 21, "expected matches that are not final"),
+    ((2, 3, 0), None, "expected matches with an end"),
+    ((2, 3, 0), 10**6, "expected matches that start at their LE or before"),
     ((3,), b"rows", "expected no rows that wait there"),
 ]
 
