@@ -36,6 +36,8 @@ FINAL, TAIL, COUNT, LAST, ORDER, EXACT = range(6)
 one begins there, at ORDER, if it is EXACT."""
 SMALL = 65_536
 """Tables of fewer rows are joined, so that there are not many."""
+KEYS = 1024
+"""Below so many keys, nobody asks of which of them anything is held."""
 MOST = 1 << 48
 """So many matches of a key are not final."""
 Start = tuple[Any, ...]
@@ -190,6 +192,15 @@ class MatchNumbers(Stage):
                 left.append(self._rows_told(part))
                 n += len(left[-1].le)
         return CallOutput(_joined(left) if left else Logged.of([], self._leaves), promises)
+
+    def call_begins(self) -> Any:
+        """Begin a call; where no number of a match is asked for, forget keys of which nothing is held, once they are many."""
+        if not self.of_matches.read and len(self._names) > 2 * len(self._opened) + KEYS:
+            codes = list(self._opened)
+            names, opened = [self._names[code] for code in codes], dict(enumerate(self._opened.values()))
+            numbered, counts = {name: code for code, name in enumerate(names)}, self._counts[codes]
+            vars(self).update(_names=names, _opened=opened, _codes=numbered, _counts=counts, _deadlines=None)  # at once
+        return super().call_begins()
 
     def call_failed(self, before: Any) -> None:
         """Restore the state from before the call; deadlines are set anew when they are needed."""
@@ -447,7 +458,8 @@ class MatchNumbers(Stage):
         found = list(opened if t == FOREVER else opened.irange(None, (t,), inclusive=(True, False)))
         for start in found:
             self._journal.drop(opened, start)
-        self._set(code, FINAL, int(self._counts[code, FINAL]) + len(found))
+        counted = (FINAL, len(found)) if self.of_matches.read else (COUNT, -len(found))
+        self._set(code, counted[0], int(self._counts[code, counted[0]]) + counted[1])
         self._rest(code)
 
     def _due(self, t: int) -> list[Any]:
@@ -557,7 +569,7 @@ class MatchNumbers(Stage):
         self._promised = promised
         finals = {any_payload(key): final for key, final in known}
         whole = len(finals) == len(known) and all(type(final) is int and 0 < final < MOST for final in finals.values())
-        wanted("how many matches of each key are final", whole, known)
+        wanted("how many matches of each key are final", whole and (self.of_matches.read or not finals), known)
         held = [checked(change) for change in saved.changes(waiting, taker(self._schema)) if change.key not in without]
         rows = [row for row in rows if row[3] not in without]
         finals = {key: final for key, final in finals.items() if key not in without}
