@@ -250,7 +250,7 @@ class MatchNumbers(Stage):
             elif before[start] is not None:
                 journal.drop(opened, start)
         shifted = sum((start in opened) - (rows is not None) for start, rows in before.items())
-        for start in sorted({*opened.irange(least, None if shifted else last), *came}):
+        for start in sorted({*opened.irange(least, None if shifted and self.of_matches.read else last), *came}):
             now = opened.get(start)
             was = before.get(start, now)
             old, new = old + (was is not None), new + (now is not None)

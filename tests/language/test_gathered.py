@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -266,3 +267,13 @@ def test_keys_of_which_nothing_is_held_are_forgotten(engine: str) -> None:
         assert not each.stage.keys
     with pytest.raises(SnapshotError, match="expected how many matches of each key are final"):
         query.restore(forged(op.snapshot(), (1, 2), [["s1", 1]]))
+
+
+def test_a_late_match_leaves_those_behind_it_alone() -> None:
+    op = sql("ARRAY_AGG(v) AS a", pattern="A B", define="A AS v = 0, B AS v = 1", within="WITHIN 1000000").operator()
+    op.push_many([insert(Row("k", "x", i % 2), 1000 + i) for i in range(16_000)])
+    began = time.process_time()
+    for i in range(200):
+        (change,) = op.push_many([insert(Row("k", "x", v), 4 * i + v) for v in (0, 1)])
+        assert (change.le, change.payload) == (4 * i + 1, ((0, 1),))
+    assert time.process_time() - began < 0.6  # a tenth of that; where those behind it are gone through, over a second
