@@ -302,6 +302,7 @@ class LastRows:
         """Let the kernels take what has come in order, as it has left already."""
         tails, memory = self._tails, self._memory
         if not tails.any:
+            tails.clear()  # of rows that did not fit, keys without rows may stand there
             return
         behind = tails.left_behind()
         behind = behind[behind[:, self._state + k.COPIES] == 0]  # others came from the kernels

@@ -36,6 +36,8 @@ FINAL, TAIL, COUNT, LAST, ORDER, EXACT = range(6)
 one begins there, at ORDER, if it is EXACT."""
 SMALL = 65_536
 """Tables of fewer rows are joined, so that there are not many."""
+KEYS = 1024
+"""Below so many keys, nobody asks of which of them anything is held."""
 MOST = 1 << 48
 """So many matches of a key are not final."""
 Start = tuple[Any, ...]
@@ -191,6 +193,15 @@ class MatchNumbers(Stage):
                 n += len(left[-1].le)
         return CallOutput(_joined(left) if left else Logged.of([], self._leaves), promises)
 
+    def call_begins(self) -> Any:
+        """Begin a call; where no number of a match is asked for, forget keys of which nothing is held, once they are many."""
+        if not self.of_matches.read and len(self._names) > 2 * len(self._opened) + KEYS:
+            codes = list(self._opened)
+            names, opened = [self._names[code] for code in codes], dict(enumerate(self._opened.values()))
+            numbered, counts = {name: code for code, name in enumerate(names)}, self._counts[codes]
+            vars(self).update(_names=names, _opened=opened, _codes=numbered, _counts=counts, _deadlines=None)  # at once
+        return super().call_begins()
+
     def call_failed(self, before: Any) -> None:
         """Restore the state from before the call; deadlines are set anew when they are needed."""
         super().call_failed(before)
@@ -239,7 +250,7 @@ class MatchNumbers(Stage):
             elif before[start] is not None:
                 journal.drop(opened, start)
         shifted = sum((start in opened) - (rows is not None) for start, rows in before.items())
-        for start in sorted({*opened.irange(least, None if shifted else last), *came}):
+        for start in sorted({*opened.irange(least, None if shifted and self.of_matches.read else last), *came}):
             now = opened.get(start)
             was = before.get(start, now)
             old, new = old + (was is not None), new + (now is not None)
@@ -274,13 +285,15 @@ class MatchNumbers(Stage):
             return
         for row, diff in told.items():
             le = row[1]
-            rows = dict(self._leaving.get(le, {}))
-            before = rows.pop(row, 0)
+            if le not in self._leaving:
+                self._journal.put(self._leaving, le, {})
+            rows = self._leaving[le]
+            before = rows.get(row, 0)
             if before + diff:
-                rows[row] = before + diff
-            if rows:
-                self._journal.put(self._leaving, le, rows)
-            elif le in self._leaving:
+                self._journal.put(rows, row, before + diff)
+            elif before:
+                self._journal.drop(rows, row)
+            if not rows:
                 self._journal.drop(self._leaving, le)
             yield row, (before + diff > 0) - (before > 0)
 
@@ -302,7 +315,7 @@ class MatchNumbers(Stage):
             self._counts[codes, TAIL] -= counts
             for change in found.rows.changes(self._schema):
                 opened, start = self._opened[self._code(change.key)], self.of_matches.start_of(change)
-                rows = _net_of(opened.get(start, {}), [change._replace(payload=any_payload(change.payload))])
+                rows = _net_of(opened.get(start, {}), [change])
                 self._journal.put(opened, start, rows)
             tail += [] if there.all() else [table.at(~there)]
         self._tail = tuple(tail)
@@ -445,7 +458,8 @@ class MatchNumbers(Stage):
         found = list(opened if t == FOREVER else opened.irange(None, (t,), inclusive=(True, False)))
         for start in found:
             self._journal.drop(opened, start)
-        self._set(code, FINAL, int(self._counts[code, FINAL]) + len(found))
+        counted = (FINAL, len(found)) if self.of_matches.read else (COUNT, -len(found))
+        self._set(code, counted[0], int(self._counts[code, counted[0]]) + counted[1])
         self._rest(code)
 
     def _due(self, t: int) -> list[Any]:
@@ -536,7 +550,7 @@ class MatchNumbers(Stage):
         for table in self._tail:
             its = table if keys is None else table.at(np.isin(table.codes, codes))
             for payload, le, re, diff, key in its.rows.changes(self._schema):
-                row = any_payload(payload), le, re, key
+                row = payload, le, re, key
                 found[row] = found.get(row, 0) + diff
         return [Change(payload, le, re, copies, key) for (payload, le, re, key), copies in found.items() if copies]
 
@@ -555,7 +569,7 @@ class MatchNumbers(Stage):
         self._promised = promised
         finals = {any_payload(key): final for key, final in known}
         whole = len(finals) == len(known) and all(type(final) is int and 0 < final < MOST for final in finals.values())
-        wanted("how many matches of each key are final", whole, known)
+        wanted("how many matches of each key are final", whole and (self.of_matches.read or not finals), known)
         held = [checked(change) for change in saved.changes(waiting, taker(self._schema)) if change.key not in without]
         rows = [row for row in rows if row[3] not in without]
         finals = {key: final for key, final in finals.items() if key not in without}
@@ -563,8 +577,10 @@ class MatchNumbers(Stage):
         wanted("keys that are not held", come.isdisjoint(self.keys), come)
         for key, final in finals.items():
             self._set(self._code(key), [FINAL, COUNT], final)
+        wanted("matches with an end", all(change.re is not None for change in held), held)
         starts = [] if self.of_matches.ranked else [self.of_matches.start_of(change)[0] for change in held]
         wanted("matches that are not final", all(c.diff > 0 for c in held) and min(starts, default=FOREVER) >= promised, starts)
+        wanted("matches that start at their LE or before", all(start <= change.le for start, change in zip(starts, held)), starts)
         others, self._leaving = self._leaving, SortedDict()
         self._revised(held)
         least, its = self._leaving, dict[int, dict[Any, int]]()

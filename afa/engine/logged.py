@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Announced, Change
-from afa.schema import Schema
+from afa.schema import Schema, any_payload
 from afa.state.key_columns import keys_at
 
 
@@ -95,10 +95,16 @@ class Logged(NamedTuple):
         return Logged(fields, self.le[places], self.re[places], self.diff[places], keys, members)
 
     def changes(self, shown: Schema) -> list[Change]:
-        """Return the rows as changes of payloads that show these fields."""
-        columns = [field.tolist() if isinstance(field, np.ndarray) else field for field in self.fields]
+        """Return the rows as changes of payloads, in their form, that show these fields."""
+        columns = [_payloads(column, field.type) for column, field in zip(self.fields, shown.fields)]
         records = zip(*columns) if columns else [()] * len(self.le)
         keys = self.keys if len(self.keys) else [None] * len(self.le)
         times = (column.tolist() for column in (self.le, self.re, self.diff))
         found = [Change(shown.cls._make(record), *rest) for record, *rest in zip(records, *times, keys)]  # type: ignore[attr-defined]
         return found if self.members is None else [Announced.of(*each) for each in zip(found, self.members)]
+
+
+def _payloads(column: Any, kind: Any) -> Any:
+    """Return the items of a column, every NaN as the one NaN."""
+    items = column.tolist() if isinstance(column, np.ndarray) else column
+    return items if kind in (int, str, bool) else list(map(any_payload, items))

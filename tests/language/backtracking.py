@@ -27,6 +27,7 @@ class Row(NamedTuple):
     v: int | None
     at: afa.Instant | None = None
     seq: int = 0
+    f: float | None = None
 
 
 class PlacedRow(Row):

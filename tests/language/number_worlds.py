@@ -1,4 +1,4 @@
-"""Random SQL with MATCH_NUMBER, WHERE and DISTINCT x rows that come as tables, mostly in order.
+"""Random SQL with MATCH_NUMBER, WHERE, DISTINCT and values over all rows x rows that come as tables, mostly in order.
 
 Matches that come in order are numbered as columns, others one by one (`speculation.match_numbers`). After every step the net
 output must be what the matcher of `tests.language.backtracking` finds among the rows in force.
@@ -13,12 +13,27 @@ import pyarrow as pa
 
 import afa
 from afa import FOREVER, AfaError, Punctuation
-from tests.language.backtracking import Row, Sql, told
+from tests.language.backtracking import Row, Sql, Term, told
 from tests.language.sql_worlds import patient, query, shown
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
 KINDS = "xyz"
+NAN = float("nan")
+"""The one NaN, as NaN is equal to NaN here."""
+
+
+def floats(picks: Any) -> list[float]:
+    """The floats of the rows of a match."""
+    return [row.f for _, row, _ in picks if row.f is not None]
+
+
+FLOATS: tuple[Term, ...] = (
+    ("LAST(f)", lambda picks: picks[-1][1].f if picks else None),
+    ("FIRST(f)", lambda picks: picks[0][1].f if picks else None),
+    ("COUNT(DISTINCT f)", lambda picks: len(set(floats(picks)))),
+    ("ARRAY_AGG(f)", lambda picks: tuple(row.f for _, row, _ in picks) or None),
+)
 
 
 def numbered(choose: Choices) -> Sql:
@@ -26,6 +41,8 @@ def numbered(choose: Choices) -> Sql:
     found = query(choose)._replace(keyed=choose.chance(70))
     if choose.chance(80):
         found = found._replace(measures=(*found.measures, ("MATCH_NUMBER()", lambda picks, number: number)))
+    if choose.chance(30):
+        found = found._replace(measures=(*found.measures, choose.one(FLOATS)))
     kind = choose.one(("no", "no", "no", "null", "count", "number", "distinct"))
     places = [i for i, (text, _) in enumerate(found.measures) if text in ("COUNT(*)", "MATCH_NUMBER()")]
     if kind == "null":
@@ -40,9 +57,9 @@ def numbered(choose: Choices) -> Sql:
 
 def table(rows: list[tuple[Row, int]], own: bool) -> Any:
     """Rows and their diffs as a table; ``own``: Arrow's, else a dict of columns."""
-    columns = {name: [getattr(row, name) for row, _ in rows] for name in ("p", "sort", "v", "seq")}
+    columns = {name: [getattr(row, name) for row, _ in rows] for name in ("p", "sort", "v", "seq", "f")}
     columns |= {"le": [row.at for row, _ in rows], "diff": [diff for _, diff in rows]}
-    kinds = {name: pa.string() if name == "sort" else pa.int64() for name in columns}
+    kinds = {name: {"sort": pa.string(), "f": pa.float64()}.get(name, pa.int64()) for name in columns}
     return pa.table({name: pa.array(column, kinds[name]) for name, column in columns.items()}) if own else columns
 
 
@@ -64,7 +81,8 @@ def run(sql: Sql, choose: Choices, operator: Any, library: Any, engine: str) -> 
             free = [seq for seq in range(3) if (at, seq) not in taken]
             if free:
                 v = None if choose.chance(5) else choose.number(0, 3)
-                row = Row(choose.number(0, 2), choose.one(tuple(KINDS)), v, at, choose.one(tuple(free)))
+                f = choose.one((None, NAN, NAN, 0.5, 1.5))
+                row = Row(choose.number(0, 2), choose.one(tuple(KINDS)), v, at, choose.one(tuple(free)), f)
                 force.append(row)
                 batch.append((row, 1))
         parts: list[Any] = [table(batch, choose.chance(50))] if batch else []
@@ -90,17 +108,22 @@ def run(sql: Sql, choose: Choices, operator: Any, library: Any, engine: str) -> 
 def changes(sql: Sql, part: Any) -> list[Any]:
     """The changes of a table of output, or one of them."""
     if not isinstance(part, (dict, pa.Table)):
-        return [(*shown(sql, part), part.diff)]
+        return [(*one_nan(shown(sql, part)), part.diff)]
     columns = part.to_pydict() if isinstance(part, pa.Table) else {name: list(column) for name, column in part.items()}
     found = []
     for i in range(len(columns["le"])):
-        row = {name: column[i] for name, column in columns.items()}
+        row = {name: one_nan(column[i]) for name, column in columns.items()}
         key = row["p"] if sql.keyed else None
         values = tuple(row[f"m{j}"] for j in range(len(sql.measures)))
         of_row = tuple(row[name] for name in Row._fields) if sql.all_rows else None
         re = FOREVER if row["re"] is None else row["re"]
         found.append((key, (values, of_row) if sql.all_rows else values, row["le"], re, row["diff"]))
     return found
+
+
+def one_nan(value: Any) -> Any:
+    """A value in which every NaN is the one NaN, and arrays are tuples."""
+    return tuple(map(one_nan, value)) if isinstance(value, (list, tuple)) else NAN if value != value else value
 
 
 def made(seed: str, number: int) -> tuple[str, int]:

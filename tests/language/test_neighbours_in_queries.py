@@ -242,3 +242,16 @@ def test_what_reads_a_neighbour_does_not_wait(engine: str) -> None:
 def test_what_is_absent_at_the_start_reads_no_neighbour() -> None:
     with pytest.raises(AfaError, match=r"expected ~n at the start to read fields of its own event .* got a neighbour's p: each is"):
         afa.query("PATTERN SEQ(~(Tick n), Tick a) WHERE n.p > prev(n.p) WITHIN 9", event=Tick).operator()
+
+
+def test_a_table_after_one_of_more_copies_than_columns_hold_sees_its_last_row() -> None:
+    query = afa.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at MEASURES PREV(LAST(p)) AS m PATTERN (a) WITHIN 10000 "
+        "DEFINE a AS p > PREV(p))",
+        event=Tick,
+    )
+    op: Any = query.operator(engine="compiled")
+    for low, copies in ((0, 2**62 + 2**14), (300, 1)):
+        times, diff = list(range(low, low + 300)), [1] * 299 + [copies]
+        found = op.push_many({"p": times, "s": ["x"] * 300, "le": times, "diff": diff})
+    assert found["m"].tolist() == list(range(299, 599))
