@@ -202,7 +202,7 @@ class LastRows:
             older = np.flatnonzero(runs.n <= j)
             found[older, j] = places[older, j - runs.n[older]]
         tails.move(runs.keys, found)
-        tails.waiting = (*tails.waiting, WaitingTable(piece, runs.keys, places))
+        tails.waiting = (*tails.waiting, WaitingTable(piece, runs.keys, places, int(runs.le.max())))
         return revised, versions
 
     def _tails_of(self, keys: Any) -> Any:
@@ -420,8 +420,8 @@ class LastRows:
         m, whole = self._memory.m, t == FOREVER
         if whole:
             self._tails.clear()
-        else:
-            self._tails.drop(t)
+        elif self._tails.drop(t):
+            self._flush()
         if not force and not whole and not m[k.RowControl.retractions] and self._idle * PACE < len(self._keys):
             return []
         m[k.RowControl.promise], m[k.RowControl.done] = t, 0

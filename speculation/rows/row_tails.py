@@ -17,6 +17,8 @@ from afa.state.states import Column
 from punctuation.time import BEGINNING
 from speculation.rows.row_layout import RowPool
 
+FEW = 65_536
+"""So many rows of tables may wait though they are final: a row whose clock is ahead keeps the tables behind its own."""
 UNKNOWN, ALONE = -2, -1
 """In place of a row of a tail: the kernels know it; there is none."""
 
@@ -48,6 +50,7 @@ class WaitingTable(NamedTuple):
     piece: RowPiece
     keys: Any
     places: Any
+    top: int  # the largest LE
 
 
 class RowRuns:
@@ -127,15 +130,20 @@ class RowTails:
         """Forget all; what stood there stays as it is, as `failed` may restore it."""
         self.rows, self.places, self.free, self.waiting = self.rows[:0], self.places[:0], self.free[:0], ()
 
-    def drop(self, t: int) -> None:
-        """Forget tables that a promise makes final, but for tails."""
-        while self.waiting and int(self.waiting[0].piece.times["le"].max()) < t:
+    def drop(self, t: int) -> bool:
+        """Forget tables that a promise makes final, but for tails, up to the first that it does not.
+
+        Returns whether most of the rows that wait stand behind that one, and are final.
+        """
+        while self.waiting and self.waiting[0].top < t:
             self.waiting = self.waiting[1:]
+        final = sum(len(table.piece.key) for table in self.waiting if table.top < t)
+        return final > FEW and 2 * final > sum(len(table.piece.key) for table in self.waiting)
 
     def left_behind(self) -> Any:
         """Return the rows of tails before the tables that wait."""
         places = self.places.copy()
-        for _, keys, before in reversed(self.waiting):
+        for _, keys, before, _ in reversed(self.waiting):
             places[keys] = before
         return self.rows[places[places >= 0]]
 

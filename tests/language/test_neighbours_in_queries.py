@@ -16,6 +16,7 @@ from afa.compiled import encode
 from afa.language import many, next_, one, prev
 from afa.language.builder_printer import builder_text
 from afa.language.sase_printer import sase_text
+from speculation.rows import row_tails
 
 
 class Tick(NamedTuple):
@@ -255,3 +256,27 @@ def test_a_table_after_one_of_more_copies_than_columns_hold_sees_its_last_row() 
         times, diff = list(range(low, low + 300)), [1] * 299 + [copies]
         found = op.push_many({"p": times, "s": ["x"] * 300, "le": times, "diff": diff})
     assert found["m"].tolist() == list(range(299, 599))
+
+
+@pytest.mark.parametrize("call", ["PREV", "NEXT"])
+def test_a_row_whose_clock_is_ahead_keeps_few_tables(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_tails, "FEW", 3000)
+    query = afa.sql(
+        f"SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY s ORDER BY at MEASURES LAST(p) AS m, LAST(at) AS z PATTERN (a) WITHIN 10 "
+        f"DEFINE a AS p > {call}(p))",
+        event=Tick,
+    )
+    choose, held, found = random.Random(f"ahead {call}"), list[int](), list[Any]()
+    ops: list[Any] = [query.operator(engine=engine) for engine in ("compiled", "interpreted")]
+    tails = ops[0].stage.rows._tails
+    for i in range(60):
+        times, keys = list(range(300 * i, 300 * i + 300)), ["x"] * 300
+        if i % 25 == 1:
+            times, keys = [*times, 10**6 + i], [*keys, "far"]
+        table = {"p": [choose.randrange(9) for _ in times], "s": keys, "le": times}
+        out = [op.push_many([table, Punctuation(300 * i + 290)]) for op in ops]
+        found.append([sorted(zip(*(rows[name] for name in ("le", "m", "diff")))) for rows, *_ in out])
+        held.append(sum(len(waiting.piece.key) for waiting in tails.waiting))
+    assert all(one == other for one, other in found)
+    assert sum(len(one) for one, _ in found) > 3000
+    assert max(held) < 4500
