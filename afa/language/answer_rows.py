@@ -66,7 +66,8 @@ class AnswerPlan(NamedTuple):
         kept = f"DISTINCT: of each row it is held how many matches show it, until {'the last' if never else 'a'} watermark"
         found = [renumbers + held] if self.reads_numbers else []
         if self.gathered is not None:
-            found.append(f"{self.gathered.said}: all rows of a match are held behind the operator until it is final{held}")
+            again = "; each row by which a match grows makes its values anew, from all of its rows"
+            found.append(f"{self.gathered.said}: all rows of a match are held behind the operator until it is final{again}{held}")
         return (*found, *([kept] if self.distinct else []))
 
     @property

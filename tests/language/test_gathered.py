@@ -184,7 +184,10 @@ def test_a_long_match(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_explain_tells_what_is_held() -> None:
     (told,) = sql("ARRAY_AGG(v) AS a, COUNT(DISTINCT v) AS n").explain().warnings
-    assert told == "ARRAY_AGG, COUNT(DISTINCT ..): all rows of a match are held behind the operator until it is final"
+    assert told == (
+        "ARRAY_AGG, COUNT(DISTINCT ..): all rows of a match are held behind the operator until it is final; "
+        "each row by which a match grows makes its values anew, from all of its rows"
+    )
     told = sql("LISTAGG(s, ',') AS a", within="").explain().warnings[-1]
     assert told.endswith("; without WITHIN each match is held for that, until the last watermark")
 
