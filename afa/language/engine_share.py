@@ -239,7 +239,7 @@ class _Division:
             if of == "":
                 return self._column(node, of)
             if of is not None:  # of no row it is what it is of NULL
-                nothing = node.copy()
+                nothing = exp.paren(node.copy(), copy=False)  # so that a column alone can be replaced
                 for each in list(_columns(nothing)):
                     each.replace(exp.Case(ifs=[exp.If(this=exp.false(), true=each.copy())]))
                 nulls, found = self._column(nothing, ""), self._column(node, of)

@@ -62,6 +62,10 @@ RIGHT: dict[str, tuple[str, list[Any]]] = {
         statement("1 AS v", **NOTHING).replace("price < PREV", "concat_ws('-', c.name, 'n') = 'n' AND price < PREV"),
         [("A", 1)],
     ),
+    "a field of a row that is not there": (
+        statement("1 AS v", **NOTHING).replace("price < PREV", "c.b.low IS NULL AND price < PREV"),
+        [("A", 1)],
+    ),
     "empty matches": (statement("COUNT(*) - (SELECT max(p) FROM s) AS v", pattern="a*", define="a AS false"), [("A", -100)] * 3),
     "rows of no match": (
         statement(
