@@ -137,11 +137,15 @@ def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:
     return [column for column, kind in kinds.items() if is_time_type(kind)]
 
 
-def kinds_among(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the columns, those of times, and those whose values no field holds as they are, in small letters."""
+def kinds_among(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str], frozenset[str], dict[str, int]]:
+    """Return the columns, those of times, those whose values no field holds as they are, and the scales of DECIMAL in an int64.
+
+    All by their names in small letters.
+    """
     kinds = {field.name.lower(): field.type for field in schema}
     unread = (name for name, kind in kinds.items() if _type_of(kind) is None or pa.types.is_decimal(kind))
-    return frozenset(kinds), frozenset(times_among(kinds)), frozenset(unread)
+    scales = {name: kind.scale for name, kind in kinds.items() if pa.types.is_decimal(kind) and kind.precision <= 18}
+    return frozenset(kinds), frozenset(times_among(kinds)), frozenset(unread), scales
 
 
 def is_as_in(schema: pa.Schema, column: str, first: str) -> bool:

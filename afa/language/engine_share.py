@@ -14,10 +14,12 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from afa.language import sql_times
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_nodes import below
 from afa.language.sql_statement import Named, RowPatternMatch, Word
@@ -28,6 +30,7 @@ OF_ROWS = ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"
 NAVIGATION = (exp.First, exp.Last, exp.Lag, exp.Lead)
 MOVED = (*NAVIGATION, exp.Min, exp.Max, exp.AnyValue, exp.ArgMax, exp.ArgMin, exp.IgnoreNulls, exp.Filter, exp.Paren)
 """What has the type of its argument."""
+CASTS = (*sql_times.INTS, *sql_times.FLOATS, *sql_times.TEXTS, "DATE")
 TIMES = ("date", "timestamp", "timestamptz", "timestampntz", "datetime", "interval")
 SETS = (
     "UNNEST", "EXPLODE", "EXPLODE_OUTER", "POSEXPLODE", "POSEXPLODE_OUTER", "INLINE", "INLINE_OUTER", "STACK", "JSON_TUPLE",
@@ -45,6 +48,7 @@ class RowKinds(NamedTuple):
     columns: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()  # MEASURES calculated of them are the engine's, which says their types
     unread: frozenset[str] = frozenset()  # those whose values no field holds as they are: lists, a DECIMAL
+    scales: Mapping[str, int] = MappingProxyType({})  # of DECIMAL whose values are ints of 64 bits
 
 
 class EngineShare(NamedTuple):
@@ -104,6 +108,7 @@ class _Division:
                 raise self._refused(
                     each.value, f"expected MEASURES of at most {MOST:,} parts, with those that they name, but got more"
                 )
+            value = value if each.final else value.transform(self._summed)
             value = self._in_rows(self._marked(value, True), None, False).transform(self._listed)
             self._marked(value, True)
             if each.final or id(value) not in self._unread or not self._is_divided(value):
@@ -197,6 +202,9 @@ class _Division:
     def _knows(self, node: Any) -> bool:
         if isinstance(node, exp.Anonymous):
             return _is_of_rows(node)
+        if isinstance(node, exp.Cast):
+            to = str(getattr(node.to.this, "name", node.to.this))
+            return to in sql_times.TIMES or (to in CASTS and not node.to.expressions)
         return not isinstance(node, exp.Column) or (node.table.lower() in self._tables and not node.db)
 
     def _mark(self, node: Any) -> None:
@@ -290,6 +298,20 @@ class _Division:
         return found
 
     # -- behind ----------------------------------------------------------------------------------------------------------------
+
+    def _summed(self, node: Any) -> Any:
+        """Return a sum of a DECIMAL as that of ints of its last digit, times this."""
+        of = node.this if isinstance(node, exp.Filter) else node
+        column = of.this if isinstance(of, exp.Sum) else None
+        if not isinstance(column, exp.Column) or column.name.lower() not in self._kinds.scales or _is_of_rows(node.parent):
+            return node
+        scale = self._kinds.scales[column.name.lower()]
+        whole = exp.Mul(this=column.copy(), expression=exp.Literal.number(10**scale))
+        found: Any = exp.Sum(this=exp.cast(whole, "bigint"))
+        if of is not node:
+            found = exp.Filter(this=found, expression=node.expression.copy())
+        last = exp.Literal.number(f"0.{'1'.rjust(scale, '0')}" if scale else 1)
+        return exp.paren(exp.Mul(this=exp.cast(found, "decimal(29, 0)"), expression=last), copy=False)
 
     def _listed(self, node: Any) -> Any:
         """Return an aggregate that afa does not know as one of the engine's over the list of all values."""
