@@ -19,7 +19,8 @@ from tests.language import sql_worlds
 from tests.language.backtracking import Row
 from tests.strategies import Seeded
 
-TYPES = pa.schema([(name, pa.string() if name == "sort" else pa.int64()) for name in ("p", "sort", "v", "seq", "le", "diff")])
+KINDS = {"sort": pa.string(), "f": pa.float64()}
+TYPES = pa.schema([(name, KINDS.get(name, pa.int64())) for name in ("p", "sort", "v", "f", "seq", "le", "diff")])
 
 
 class AnyCall:

@@ -91,7 +91,7 @@ def conjuncts(rng: random.Random, where: dict[str, PatternPlace]) -> list[tuple[
     make, found = Maker(rng.randrange(1 << 30)), list[tuple[Expr, SlotPredicate]]()
     wanted = rng.choice([1, 1, 2])
     while len(found) < wanted:
-        left, right = (make.term(where, "x") for _ in range(2))
+        left, right = (make.own_term(where, "x") for _ in range(2))
         expr = Compare(rng.choice(["<", "<=", ">", "!="]), left, rng.choice([right, Const(2.0)]))
         try:
             found.append((expr, place(expr, where)))
