@@ -102,7 +102,7 @@ class _Division:
         found, behind, made = list[Named](), dict[str, Any](), dict[str, Any]()
         for each in match.measures:
             name = plain(each.name.said)
-            value = each.value.copy() if not made else _put(each.value.copy(), made)
+            value = put(each.value.copy(), made)
             size += sum(1 for _ in value.walk())
             if size > MOST and made:
                 raise self._refused(
@@ -116,7 +116,7 @@ class _Division:
                 behind[name] = None
                 continue
             if name.lower() not in self._kinds.columns:
-                made[name.lower()] = exp.paren(each.value.copy() if not made else _put(each.value.copy(), made))
+                made[name.lower()] = exp.paren(put(each.value.copy(), made))
             self._digest = _digest(value)
             behind[name] = self._behind(value, each.place, None)
         if any(node is not None for node in behind.values()):
@@ -327,9 +327,10 @@ class _Division:
 
     def _knows_kind(self, node: Any) -> bool:
         try:
-            return bool(list(below(node, "value", self._text))) or True
+            list(below(node, "value", self._text))
         except RefusedError:
             return False
+        return True
 
     def _is_divided(self, value: Any) -> bool:
         """Return whether a measure can be the engine's: what is of several rows afa must read."""
@@ -365,16 +366,11 @@ def navigated(value: Any) -> Any:
     return node
 
 
-def put(made: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return what puts values in the place of the measures that a node names."""
-    return lambda node: _put(node, made)
-
-
-def _put(node: Any, made: Mapping[str, Any]) -> Any:
-    """Return a node with values in the place of measures that it names, not within subqueries."""
+def put(node: Any, made: Mapping[str, Any]) -> Any:
+    """Return a node with values in the place of the measures that it names, not within subqueries."""
     if isinstance(node, exp.Column):
         return made[node.name.lower()].copy() if not node.table and node.name.lower() in made else node
-    return _changed(node, lambda each, over: _put(each, made))
+    return _changed(node, lambda each, over: put(each, made))
 
 
 def _digest(node: Any) -> str:

@@ -383,7 +383,7 @@ def _by_rows(match: RowPatternMatch, events: Any) -> tuple[RowPatternMatch, dict
     first, found, measures = match.order[0].this.name if match.order else "", dict[str, str](), []
     known, before = {name.lower() for name in events.names}, dict[str, Any]()
     for each in match.measures:
-        each = each._replace(value=each.value.copy().transform(put(before)))
+        each = each._replace(value=put(each.value.copy(), before))
         value = _of_the_row(each.value.copy())
         column = navigated(value)
         if column is not None and column.name in events.names and not is_as_in(events, column.name, first):
