@@ -224,7 +224,7 @@ def encode(
     le, diff, arc = ints([times.get(name) for name in ("le", "diff", "arc")])
     kind = None if times.get("kind") is None else _kinds(times["kind"], len(le))
     n, slots = len(le), store.payloads.layout.slots
-    re = _ends(times["re"], le, kind, window) if "re" in times else None
+    re = ends(times["re"], le, kind, window) if "re" in times else None
     mixed = None if kind is None else mixed_rows(store, le, kind, arc, diff, len(arcs))
     if kind is not None and mixed is None:
         raise Unfit
@@ -235,10 +235,10 @@ def encode(
         raise Unfit
     if re is not None and _any_event(re <= le, kind):
         raise Unfit
-    if re is None and _beyond(le, kind, window):
+    if re is None and beyond(le, kind, window):
         raise Unfit
     found = field_columns([columns[slot.field.name] for slot in slots], [slot.field for slot in slots], n)
-    fields = [EncodedColumn(slot, _numbered(column, store.strings), column.present) for slot, column in zip(slots, found)]
+    fields = [EncodedColumn(slot, numbered(column, store.strings), column.present) for slot, column in zip(slots, found)]
     for slot, values, _ in fields:
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
@@ -262,13 +262,13 @@ def encode(
 _RE = Field("re", int, True)
 
 
-def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
+def ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
     """Return the ends of lifetimes; where none is given, the end by the window, and of an arc FOREVER."""
     ((re, present, _),) = field_columns([column], [_RE], len(le))
     if present is None:
         return re
     missing = ~present if kind is None else ~present & (kind == k.EVENT)
-    if _beyond(le[missing], None, window):
+    if beyond(le[missing], None, window):
         raise Unfit
     re = np.where(present, re, k.FOREVER)
     if window is not None:
@@ -276,7 +276,7 @@ def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
     return re
 
 
-def _beyond(le: Any, kind: Any, window: int | None) -> bool:
+def beyond(le: Any, kind: Any, window: int | None) -> bool:
     """Return whether a lifetime would end past all times, or an event comes at FOREVER."""
     last = k.FOREVER - (window or 1)
     return bool(len(le) and le.max() > last and _any_event(le > last, kind))
@@ -299,7 +299,7 @@ def _any_event(wrong: Any, kind: Any) -> bool:
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
-def _numbered(column: Column, strings: Strings) -> Any:
+def numbered(column: Column, strings: Strings) -> Any:
     if column.texts is None:
         return column.values
     return strings.numbers_of(column.texts)[column.values]

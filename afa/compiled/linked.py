@@ -85,7 +85,7 @@ define i64 @f(ptr noalias %x{words}) nounwind {{
             at = native.function(f"{name} of {key}", partial(code.e.function, f"i64 @f({code.words}) nounwind"))
             scope[name] = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * code.number)(at)
         for name, value in vars(module).items():
-            if hasattr(value, "is_kernel") and value.__module__ == module.__name__:
+            if hasattr(value, "is_kernel"):
                 scope[name] = as_words(value, scope)
         whole = scope[self.kernel.__name__]
         called = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + self._more))

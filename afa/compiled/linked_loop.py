@@ -1,8 +1,9 @@
-"""The loop of `afa.compiled.kernel.row_loop` for one automaton: its own `write_event` and `step` put into the holes."""
+"""The loops of `afa.compiled.kernel.row_loop` and `lane_loop` for one automaton: its own `write_event` and `step` in the holes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from afa.compiled.code.arc_code import ends
 from afa.compiled.code.arithmetic import canonical
@@ -10,34 +11,48 @@ from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
 from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.step_function import HEAD, SlotClass, put_step, put_unchanged, text_of, told
 from afa.compiled.kernel import layout as k
-from afa.compiled.kernel import row_loop
+from afa.compiled.kernel import lane_loop, row_loop
 from afa.compiled.linked import HoleCode, Linked, pointers
 
 
 def linked_loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> Linked:
     """Return the loop for classes in the order of the slots; computations begin in state ``start``."""
-    kinds = ",".join(_base_of(slot) + "?" * (slot.width - 1) for slot in payload.slots)
     values = {slot.value for slot in payload.slots}  # of other words bytes tell whether a value is there
     constants = {
+        **_constants(classes, width, runs),
         "EVENT_WORDS": k.EventRow.payload + payload.width,
-        "ROW_WORDS": HEAD + width,
-        "WIDTH": width,
         "PAYLOAD": payload.width,
-        "RUNS": int(runs),
         "BYTES": sum(1 << word for word in range(payload.width) if word not in values),
-        "UNASKED": ~told(classes),
     }
-
-    def holes() -> dict[str, HoleCode]:
-        return {"write_event": _write_event(classes, payload, runs, start), "step": _step(classes, width, runs, start)}
-
-    return Linked(row_loop.loop, f"{'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}", constants, holes)
+    return Linked(row_loop.loop, _key(classes, width, payload, runs, start), constants, _holes(classes, width, payload, runs, start))
 
 
-def _write_event(classes: Sequence[SlotClass], payload: Layout, runs: bool, start: int) -> HoleCode:
+def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, start: int = 0) -> Linked:
+    """Return the loop over lanes; ``shown``: how many words of a register a match shows."""
+    key = f"{shown} {_key(classes, width, payload, runs, start)}"
+    constants = {**_constants(classes, width, runs), "SHOWN": shown}
+    return Linked(lane_loop.lanes, key, constants, _holes(classes, width, payload, runs, start, k.Lane))
+
+
+def _constants(classes: Sequence[SlotClass], width: int, runs: bool) -> dict[str, int]:
+    return {"ROW_WORDS": HEAD + width, "WIDTH": width, "RUNS": int(runs), "UNASKED": ~told(classes)}
+
+
+def _key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int) -> str:
+    kinds = ",".join(_base_of(slot) + "?" * (slot.width - 1) for slot in payload.slots)
+    return f"{'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
+
+
+def _holes(
+    classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int, record: Any = k.Loop
+) -> Callable[[], dict[str, HoleCode]]:
+    return lambda: {"write_event": _write_event(classes, payload, runs, start, record), "step": _step(classes, width, runs, start)}
+
+
+def _write_event(classes: Sequence[SlotClass], payload: Layout, runs: bool, start: int, record: Any) -> HoleCode:
     e = Emitter({})
     pointers(e, "x", "event")
-    words = {"slots": k.Loop.slots} | {f"at{word}": k.Loop.payload + word for word in range(payload.width)}
+    words = {"slots": record.slots} | {f"at{word}": record.payload + word for word in range(payload.width)}
     for name, word in words.items():  # the same in all rows: LLVM reads them before the loop
         e.line(f"%{name} = load ptr, ptr {e.address('%x', word)}, align 8, !invariant.load !1")
     _put_event(e, payload)

@@ -103,6 +103,22 @@ def slots(
     ``wanted``: see `at_once`; there is one slot more where arcs wait, as one may come before another goes. ``unchanged``: ask which
     events leave lists as they are. ``loops``: compile the loops if they are not at hand.
     """
+    classes, places = classes_of(arcs, numbers, wanted, with_runs)
+    width = register.width
+    made = Slots(places, _step(classes, width))
+    unchanged = unchanged and any(c.ignorable for c in classes)
+    if unchanged:
+        made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
+    if longest:
+        return made._replace(longest=True, best=best_rows(classes, width) if with_runs else None)
+    plain, runs = (linked_loop(classes, width, payload, each) for each in (False, True))
+    return made._replace(plain=plain.address(loops), runs=runs.address(loops) if unchanged else 0)
+
+
+def classes_of(
+    arcs: Iterable[CompiledArc], numbers: Mapping[str, int], wanted: Counter[Class], with_runs: bool
+) -> tuple[list[SlotClass], dict[Class, tuple[int, int]]]:
+    """Return the classes in the order of the slots, and of each where its slots begin and how many it has."""
     found: dict[Class, list[ArcCode]] = {}
     for arc in arcs:
         key = class_of(arc, numbers[arc.arc.src], with_runs)
@@ -114,15 +130,7 @@ def slots(
         codes = found[key]
         _, n = places[key] = len(classes), roomy(max(wanted[key], min(len(codes), wanted[key] + 1)))
         classes += [SlotClass(key.state, codes[0], key.stays, key.skip)] * n
-    width = register.width
-    made = Slots(places, _step(classes, width))
-    unchanged = unchanged and any(c.ignorable for c in classes)
-    if unchanged:
-        made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
-    if longest:
-        return made._replace(longest=True, best=best_rows(classes, width) if with_runs else None)
-    plain, runs = (linked_loop(classes, width, payload, each) for each in (False, True))
-    return made._replace(plain=plain.address(loops), runs=runs.address(loops) if unchanged else 0)
+    return classes, places
 
 
 def roomy(n: int) -> int:

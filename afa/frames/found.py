@@ -10,7 +10,9 @@ import numpy as np
 
 from afa.frames.asked import OperatorPlan
 from afa.frames.frame_reading import FrameReading
+from afa.frames.result_order import by_times, settled
 from afa.io.answer import Answer
+from afa.io.event_batch import TIMES
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
 from afa.io.table_times import TimeType, leaving
@@ -22,15 +24,13 @@ Columns = dict[str, Any]
 
 
 def joined(tables: Sequence[Columns], asked: OperatorPlan) -> Columns:
-    """Return the matches in force at the end, by LE and RE, out of the operators' tables; each once, or as often as it came."""
+    """Return the matches in force at the end, in order, out of the operators' tables; each once, or as often as it came."""
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     rows = _in_force(columns, {"diff"} if asked.members is None else {"diff", MEMBERS})
-    le, re = columns["le"], columns["re"]
     if rows is not None:
-        le, re = le[rows], re[rows]
-    if not (le[1:] > le[:-1]).all():
-        order = np.lexsort((re, le))
-        rows = order if rows is None else rows[order]
+        columns = {name: column[rows] for name, column in columns.items()}
+    times = columns["le"], columns["re"]
+    rows = settled(by_times(*times), times, [column for name, column in columns.items() if name not in (*TIMES, MEMBERS)])
     return {name: column if rows is None else column[rows] for name, column in columns.items() if name != "diff"}
 
 

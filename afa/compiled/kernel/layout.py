@@ -738,3 +738,51 @@ STATES = 62  # bits that the function at Program.unchanged gives, one a state; o
 BUSY = -1  # a list that no event is known to leave as it is
 CLOSURE_LIMIT = 10_000
 NAN_WORD = 0x7FF8000000000000  # the one NaN
+
+
+class Lane(Record, of="w"):
+    """The words of `afa.compiled.kernel.lane_loop`: rows of history, key by key. Masks as those of `Loop`."""
+
+    lane = Record.word("the lane at work")
+    end = Record.word("one past the last lane")
+    slots = Record.word("address of the slots")
+    now = Record.word("by state, at this address: whether it is final")
+    begin = Record.word("address of the row of a computation that begins")
+    le_at = Record.word("address of the column of LE")
+    re_at = Record.word("address of the column of RE, or of Lane.constant_re")
+    re_mask = Record.word("whether there is a column of RE")
+    le_mask = Record.word("whether RE counts from LE")
+    constant_re = Record.word("the word at Lane.re_at where there is no column: the window, or FOREVER")
+    index_at = Record.word("address of the numbers of the rows, lane by lane")
+    index_mask = Record.word("whether there are any")
+    plain_mask = Record.word("whether there are none")
+    none = Record.word("0, the word at Lane.index_at where there are no numbers of rows")
+    bounds = Record.word("address of the bounds of lanes, `LaneBounds`")
+    status = Record.word("address of what has become of each lane: LANE_DONE, or why the operator has to take it")
+    event = Record.word("address of room for an event")
+    left = Record.word("address of room for a list")
+    right = Record.word("address of room for another one")
+    room = Record.word("how many words a list may take")
+    row = Record.word("the next row of the lane at work; NOWHERE: it has not begun")
+    src = Record.word("address of its list")
+    n = Record.word("how many rows that has")
+    begun = Record.word("where the matches of the lane begin")
+    matches = Record.word("how many matches there are, of all lanes")
+    counts = Record.word("address of how many matches each lane has")
+    write = Record.word("whether matches are written; else they are counted")
+    out = Record.word("address of the next match, a `LogRow`")
+    out_end = Record.word("address of the end of the room for matches")
+    stop = Record.word("how many more rows to take in this call")
+    tied = Record.word("whether matches of one step were not in the order of their ends")
+    payload = Record.words("addresses of the columns of the payload")
+
+
+class LaneBounds(Record, of="w"):
+    """Which rows a lane has: runs begin in [first, begins), rows are read before `end`."""
+
+    first = Record.word("its first row")
+    begins = Record.word("one past the last row at which a run may begin")
+    end = Record.word("one past its last row")
+
+
+LANE_DONE, LANE_ASKS, LANE_LONG = 0, 2, 3  # what became of a lane: it is done; an arc asks Python; its lists are long

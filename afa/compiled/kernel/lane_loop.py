@@ -1,0 +1,224 @@
+"""History through an automaton: the rows of one key after another, all of them known, none of them to be revised.
+
+    lane   rows of one key by time     7  9  9  12
+    step   rows of one LE              the list before --> `step` of each row --> the list, by the starts of its partial matches
+    match  rows in final states        counted, or written as entries of the output log
+
+It is Algorithm 1 as `afa.compiled.kernel.row_loop` has it, over two lists in turn in place of a block: there are no steps to go back
+to, no undo, no promises. A lane in which an arc asks Python, or whose lists are long, is left to the operator, as a whole.
+
+The names in capitals and the functions without a body are *holes*: `afa.compiled.linked_loop` fills them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.native_call import kernel, peek, poke
+from afa.compiled.kernel.row_loop import STAYED, repeats, same_but_start
+
+ROW_WORDS = WIDTH = SHOWN = 0
+"""Words of a row of a list, of a register; how many of these a match shows."""
+RUNS = UNASKED = 0
+"""Whether rows may stay; the states, as bits, of which `write_event` never tells."""
+MORE = 1
+"""That there are more rows to take, in another call."""
+ALIKE, LONG, SHORT = 256, 1 << 12, 1 << 14
+"""The most matches of a step out of the order of their ends; the longest list of several rows of one LE; how many rows of lists a lane
+may look at before each row must be worth it."""
+EACH = 64
+"""How many rows of lists a row may look at, on average, until a lane is left to the operator, which takes long lists in parts."""
+
+
+def write_event(x: int, event: int, row: int, re: int, asked: int) -> int:
+    """Hole: as that of `afa.compiled.kernel.row_loop`."""
+    raise NotImplementedError
+
+
+def step(words: int, re: int, le: int, src: int, n: int, begin: int, out: int, last: int, slots: int) -> int:
+    """Hole: as that of `afa.compiled.kernel.row_loop`."""
+    raise NotImplementedError
+
+
+@kernel
+def lanes(w: Any, x: Lane, here: int) -> int:
+    """Take lanes up to ``x.end``; ``here``: the address of ``x``. Returns 0; or MORE: no room for matches, or ``x.stop`` rows taken."""
+    while x.lane < x.end:
+        begun, matches = x.begun, x.matches
+        if x.row == NOWHERE:
+            begun, matches = x.out, 0
+            x.begun, x.matches, x.src, x.n = begun, 0, x.left, 0
+            x.row = peek(x.bounds + 8 * x.lane * LaneBounds.SIZE)
+        status = take(w, x, here)
+        if status == MORE:
+            return MORE
+        if status != LANE_DONE:
+            x.out = x.begun
+        poke(x.status + 8 * x.lane, status)
+        poke(x.counts + 8 * x.lane, x.matches)
+        x.lane, x.row = x.lane + 1, NOWHERE
+    return 0
+
+
+@kernel
+def take(w: Any, x: Lane, here: int) -> int:
+    """Take the rows of one lane, from where it was left. Returns its status, or MORE of `lanes`, negative. O(rows * list)."""
+    bounds = x.bounds + 8 * x.lane * LaneBounds.SIZE
+    begins, end = peek(bounds + 8 * LaneBounds.begins), peek(bounds + 8 * LaneBounds.end)
+    le_at, re_at, re_mask, le_mask = x.le_at, x.re_at, x.re_mask, x.le_mask
+    index_at, index_mask, plain_mask = x.index_at, x.index_mask, x.plain_mask
+    begin, slots, now, event = x.begin, x.slots, x.now, x.event
+    words = event + 8 * EventRow.payload
+    row, src, n, stop = x.row, x.src, x.n, x.row + x.stop
+    out = x.right if src == x.left else x.left
+    wanted, lowest, highest, looks = -1, FOREVER, BEGINNING, SHORT
+    poke(begin + 8 * NodeRow.until, FOREVER)
+    place = peek(index_at + 8 * (row & index_mask)) + (row & plain_mask) if row < end else 0
+    after = peek(le_at + 8 * place) if row < end else 0
+    while row < end:
+        if row >= stop:
+            x.stop, x.row, x.src, x.n = 0, row, src, n
+            return MORE
+        if row >= begins:
+            if n == 0:
+                break
+            poke(begin + 8 * NodeRow.until, BEGINNING)
+        # All rows of one LE, each over the list before; most often there is one.
+        first, le, count, several, stays = row, after, 0, 0, 0
+        poke(begin + 8 * NodeRow.start, le)
+        while row < end and after == le:
+            re = peek(re_at + 8 * (place & re_mask)) + (le & le_mask)
+            here_at = place
+            row += 1
+            if row < end:
+                place = peek(index_at + 8 * (row & index_mask)) + (row & plain_mask)
+                after = peek(le_at + 8 * place)
+            alone = several == 0 and (row == end or after > le)
+            asked = RUNS and alone and wanted & UNASKED == 0 and le < lowest and re >= highest
+            unchanged = write_event(here, event, here_at, re, asked)
+            if asked and unchanged & wanted == wanted:
+                stays = 1
+                break
+            room = out + 8 * x.room
+            made = step(words, re, le, src, n, begin, out + 8 * count * ROW_WORDS, room, slots)
+            if made < 0:
+                return LANE_ASKS if made == BY_ARCS else LANE_LONG
+            count += made & (1 << STAYED) - 1
+            looks += EACH - n
+            if RUNS and alone and wanted != -1 and count == n and made >> STAYED == n:
+                stays = 1
+            several += 1
+        if stays:
+            continue
+        if looks < 0:
+            return LANE_LONG
+        if several > 1 or repeated(out, count):
+            count = settled(out, count)
+            if count < 0:
+                return LANE_LONG
+        finals, states, low, high = 0, 0, FOREVER, BEGINNING
+        for k in range(count):
+            at = out + 8 * k * ROW_WORDS
+            state = peek(at + 8 * NodeRow.state)
+            finals += peek(now + 8 * state) != 0
+            if RUNS:
+                until = peek(at + 8 * NodeRow.until)
+                states |= 1 << state if state < STATES else -1
+                low, high = min(low, until), max(high, until)
+        if finals:
+            status = told(w, x, out, count, le, now)
+            if status == MORE:
+                x.stop, x.row, x.src, x.n = stop - first, first, src, n
+                return MORE
+            if status != LANE_DONE:
+                return status
+        wanted, lowest, highest = -1 if finals else states | 1 << STATES, low, high
+        src, out, n = out, src, count
+    x.stop = max(stop - row, 1)
+    return LANE_DONE
+
+
+@kernel
+def repeated(out: int, count: int) -> bool:
+    """Return whether two rows of a list are the same partial match."""
+    for k in range(count):
+        if repeats(out, k):
+            return True
+    return False
+
+
+@kernel
+def settled(out: int, count: int) -> int:
+    """Bring the rows of a list in the order of their starts, each once. Returns how many they are; -1: it would take too long."""
+    if count > LONG:
+        return -1
+    n = 0
+    for k in range(count):
+        at = n
+        exchange(out, k, n)
+        while at > 0 and peek(out + 8 * ((at - 1) * ROW_WORDS + NodeRow.start)) > peek(out + 8 * (at * ROW_WORDS + NodeRow.start)):
+            exchange(out, at - 1, at)
+            at -= 1
+        if repeats(out, at):
+            while at < n:
+                exchange(out, at, at + 1)
+                at += 1
+        else:
+            n += 1
+    return n
+
+
+@kernel
+def exchange(out: int, one: int, other: int) -> None:
+    """Exchange two rows of a list."""
+    if one != other:
+        for j in range(ROW_WORDS):
+            at, to = out + 8 * (one * ROW_WORDS + j), out + 8 * (other * ROW_WORDS + j)
+            word = peek(at)
+            poke(at, peek(to))
+            poke(to, word)
+
+
+@kernel
+def told(w: Any, x: Lane, out: int, count: int, le: int, now: int) -> int:
+    """Count the matches of a list, each once, and write them if that is asked. Returns LANE_DONE, MORE or LANE_LONG."""
+    entry, made, past, tied = x.out, 0, BEGINNING, 0
+    for k in range(count):
+        row = out + 8 * k * ROW_WORDS
+        if peek(now + 8 * peek(row + 8 * NodeRow.state)):
+            re = peek(row + 8 * NodeRow.until)
+            if re <= past:
+                if made > ALIKE:
+                    return LANE_LONG
+                tied = 1
+                if shown_before(out, k, now):
+                    continue
+            past, made = max(past, re), made + 1
+            if x.write:
+                if entry + 8 * (LogRow.register + WIDTH) > x.out_end:
+                    return MORE
+                poke(entry + 8 * LogRow.key, x.lane)
+                poke(entry + 8 * LogRow.sign, 1)
+                poke(entry + 8 * LogRow.t, le)
+                poke(entry + 8 * LogRow.re, re)
+                for j in range(WIDTH):
+                    poke(entry + 8 * (LogRow.register + j), peek(row + 8 * (NodeRow.register + j)))
+                entry += 8 * (LogRow.register + WIDTH)
+    x.out, x.matches, x.tied = entry, x.matches + made, x.tied | tied
+    return LANE_DONE
+
+
+@kernel
+def shown_before(out: int, k: int, now: int) -> bool:
+    """Return whether a row in a final state before the row ``k`` stands for the same match."""
+    row = out + 8 * k * ROW_WORDS
+    for i in range(k):
+        other = out + 8 * i * ROW_WORDS
+        if peek(now + 8 * peek(other + 8 * NodeRow.state)) and peek(other + 8 * NodeRow.until) == peek(row + 8 * NodeRow.until):
+            j = 0
+            while j < SHOWN and peek(other + 8 * (NodeRow.register + j)) == peek(row + 8 * (NodeRow.register + j)):
+                j += 1
+            if j == SHOWN:
+                return True
+    return False

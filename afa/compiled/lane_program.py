@@ -1,0 +1,186 @@
+"""History in lanes: an automaton's code and constants, and the rows of a frame, as `afa.compiled.kernel.lane_loop` takes them.
+
+    LaneProgram   an automaton's own loop, its slots, constants, final states      differs with each variant
+    LaneRows      columns of words, and which rows each lane has                   the same for all variants of one event
+    LaneRun       one call after another over a range of lanes -> matches as entries of an output log
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.compiled.code.arc_code import words
+from afa.compiled.code.native_arc import compiled_arc
+from afa.compiled.code.payload_layout import Layout
+from afa.compiled.code.strings import Strings
+from afa.compiled.encode import EncodedColumn, beyond, ends, numbered
+from afa.compiled.kernel import lane_loop
+from afa.compiled.kernel import layout as k
+from afa.compiled.linked_loop import linked_lanes
+from afa.compiled.memory import address
+from afa.compiled.record_words import RecordForms
+from afa.compiled.slots import LEAST, LONGEST, class_of, classes_of
+from afa.model.arc import CONSUME, SKIP
+from afa.model.automaton import Automaton
+from afa.schema import Schema
+from afa.state.plain import Unfit, field_columns, ints
+
+LIST = 1 << 10
+"""Rows of a list, at most."""
+MATCHES = 1 << 12
+"""Room for so many matches, to begin with."""
+ROWS = 1 << 20
+"""The rows of one call: between two of them an interrupt is heard."""
+
+
+class NoLanes(Exception):  # noqa: N818  (no error: the operator takes the rows)
+    """That an automaton has no lanes, and why."""
+
+
+class LaneProgram:
+    """The code of an automaton over lanes, and its constants.
+
+    Raises `NoLanes` for what goes by the operator: arcs in Python, time-outs, epsilon arcs, final arcs, a choice among matches.
+    """
+
+    def __init__(self, automaton: Automaton, strings: Strings) -> None:
+        if automaton.choice is not None:
+            raise NoLanes("it chooses among its matches")
+        if automaton.event_schema is None or any(field.type is None for field in automaton.event_schema.fields):
+            raise NoLanes("its events hold any values")
+        register, payload = Layout.of(automaton.register_schema), Layout.of(automaton.event_schema)
+        arcs = [compiled_arc(arc, payload, register) for arc in dict.fromkeys(automaton.arcs)]
+        for arc in arcs:
+            if arc.code is None:
+                raise NoLanes(f"{arc.arc!r} runs in Python: {arc.reason}")
+            if arc.arc.kind not in (CONSUME, SKIP) or arc.arc.final:
+                raise NoLanes(f"{arc.arc!r} is no arc that each event tries")
+        states = dict.fromkeys([automaton.start, *(state for arc in automaton.arcs for state in (arc.src, arc.dst))])
+        numbers = {state: number for number, state in enumerate(states)}
+        runs = any(arc.arc.may_stay for arc in arcs)
+        of = [class_of(arc, numbers[arc.arc.src], runs) for arc in arcs]
+        classes, places = classes_of(arcs, numbers, Counter(key for key in of if key is not None), runs)
+        if len(classes) > LONGEST // LEAST:
+            raise NoLanes("it has too many arcs")
+        self.strings, self.payload = strings, payload
+        self.matches = RecordForms(Layout.of(automaton.match_schema), strings)
+        self._loop = linked_lanes(classes, register.width, self.matches.layout.width, payload, runs)
+        self.row, self.entry = k.NodeRow.register + register.width, k.LogRow.register + register.width
+        self.now = np.array([state in automaton.final for state in states], np.int64)
+        self._begin = [0, k.FOREVER, 0, k.ALONE, *RecordForms(register, strings).words(automaton.register)]
+        self._slots = np.full(2 * len(classes), -1, np.int64)
+        self._codes = [arc.code for arc in arcs]
+        self._places = []
+        used: Counter[Any] = Counter()
+        for arc, key in zip(arcs, of):
+            place = places[key][0] + used[key]
+            used[key] += 1
+            self._slots[2 * place] = numbers[arc.arc.dst]
+            self._places.append(place)
+
+    def ready(self) -> None:
+        """Compile the loop, and write the constants; texts have all got their numbers."""
+        self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())
+        found = [words(code.params, self.strings) for code in self._codes]
+        self._constants = np.array([word for each in found for word in each] or [0], np.int64)
+        at = address(self._constants)
+        for place, each in zip(self._places, found):
+            self._slots[2 * place + 1] = at
+            at += 8 * len(each)
+
+    def call(self, rows: LaneRows) -> Any:
+        """Return the words of a call, a `Lane`, and the arrays whose addresses they hold."""
+        x = np.zeros(k.Lane.payload + self.payload.width, np.int64)
+        room = LIST * self.row
+        begin, event = np.array(self._begin, np.int64), np.zeros(k.EventRow.payload + self.payload.width, np.int64)
+        lists = np.empty(2 * room, np.int64)
+        x[k.Lane.slots], x[k.Lane.now], x[k.Lane.begin] = address(self._slots), address(self.now), address(begin)
+        x[k.Lane.event], x[k.Lane.left], x[k.Lane.room] = address(event), address(lists), room
+        x[k.Lane.right] = x[k.Lane.left] + 8 * room
+        rows.fill(x)
+        return x, (begin, event, lists)
+
+
+class LaneRows(NamedTuple):
+    """The rows of a frame as words, lane by lane."""
+
+    le: Any
+    re: Any  # None: LE + window
+    window: int | None
+    payload: list[tuple[Any, int]]  # the columns of each word
+    index: Any  # the numbers of the rows, lane by lane; None: they stand so
+    bounds: Any  # `LaneBounds` of each lane
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        strings: Strings,
+        columns: Mapping[str, Any],
+        window: int | None,
+        index: Any,
+        bounds: Any,
+    ) -> LaneRows:
+        """Encode columns. Raises `Unfit` where the operator has to take them, which says what is wrong with them."""
+        (le,) = ints([columns["le"]])
+        layout = Layout.of(schema)
+        re = ends(columns["re"], le, None, window) if "re" in columns else None
+        if beyond(le, None, window) if re is None else bool((re <= le).any()):
+            raise Unfit
+        given = [le if slot.field.name == schema.instant else columns[slot.field.name] for slot in layout.slots]
+        found = field_columns(given, [slot.field for slot in layout.slots], len(le))
+        encoded = [EncodedColumn(slot, numbered(column, strings), column.present) for slot, column in zip(layout.slots, found)]
+        return cls(le, re, window, [column for source in encoded for column in source.words()], index, bounds)
+
+    def fill(self, x: Any) -> None:
+        """Write where the columns stand into the words of a call."""
+        at = address(x)
+        x[k.Lane.le_at] = address(self.le)
+        x[k.Lane.re_at] = at + 8 * k.Lane.constant_re if self.re is None else address(self.re)
+        x[k.Lane.re_mask] = 0 if self.re is None else -1
+        x[k.Lane.le_mask] = -1 if self.re is None and self.window is not None else 0
+        x[k.Lane.constant_re] = k.FOREVER if self.window is None else self.window
+        x[k.Lane.index_at] = at + 8 * k.Lane.none if self.index is None else address(self.index)
+        x[k.Lane.index_mask], x[k.Lane.plain_mask] = (0, -1) if self.index is None else (-1, 0)
+        x[k.Lane.bounds] = address(self.bounds)
+        for word, (column, _) in enumerate(self.payload):
+            x[k.Lane.payload + word] = address(column)
+
+
+class LaneFound(NamedTuple):
+    """What some lanes have found."""
+
+    entries: Any  # of shape (matches, words of a `LogRow`), lane by lane; None: they were counted only
+    counts: Any  # of each lane
+    left: Any  # the lanes that are left to the operator
+    tied: bool  # whether some matches of one step are not in the order of their ends
+
+
+def run(program: LaneProgram, rows: LaneRows, first: int, end: int, write: bool, over: Callable[[], bool]) -> LaneFound:
+    """Take the lanes from ``first`` up to ``end``; between two calls of native code ``over`` may end it."""
+    x, kept = program.call(rows)
+    counts, status = np.zeros(end, np.int64), np.zeros(end, np.int64)
+    out = np.empty((MATCHES if write else 1, program.entry), np.int64)
+    x[k.Lane.counts], x[k.Lane.status] = address(counts), address(status)
+    x[k.Lane.lane], x[k.Lane.end], x[k.Lane.row], x[k.Lane.write] = first, end, k.NOWHERE, write
+    begins = x[k.Lane.out] = x[k.Lane.begun] = address(out)
+    x[k.Lane.out_end], x[k.Lane.stop] = begins + out.nbytes, ROWS
+    while program.function(address(x)) == lane_loop.MORE and not over():
+        if x[k.Lane.stop] > 0:  # the matches have no room
+            begins, used = address(out), int(x[k.Lane.out] - address(out)) // (8 * program.entry)
+            larger = np.empty((2 * len(out), program.entry), np.int64)
+            larger[:used] = out[:used]
+            moved = address(larger) - begins
+            out = larger
+            x[k.Lane.out] += moved
+            x[k.Lane.begun] += moved
+            x[k.Lane.out_end] = address(out) + out.nbytes
+        x[k.Lane.stop] = ROWS
+    del kept
+    used = int(x[k.Lane.out] - address(out)) // (8 * program.entry)
+    return LaneFound(out[:used] if write else None, counts[first:], first + np.flatnonzero(status[first:]), bool(x[k.Lane.tied]))

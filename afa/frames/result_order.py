@@ -1,0 +1,82 @@
+"""The order of matches in a result: by LE, by RE, then by the key, then by what they show; it depends on the matches alone.
+
+Values of a column ascend; NaN and what is missing come last. Of values of several types, which have no order, those that came first
+come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+DIGIT = 16
+"""Bits of a number that are sorted at once: numpy sorts uint16 by radix."""
+FEW = 1 << 12
+"""So many rows or fewer are sorted by comparisons."""
+
+
+def by_times(le: Any, re: Any) -> Any:
+    """Return the stable order of rows by LE, then by RE; None: they are in order. O(rows) for each two bytes of their range."""
+    later = le[1:] > le[:-1]
+    if later.all() or (later | ((le[1:] == le[:-1]) & (re[1:] >= re[:-1]))).all():
+        return None
+    return by_digits([re, le]) if len(le) > FEW else np.lexsort((re, le))
+
+
+def by_digits(columns: Sequence[Any]) -> Any:
+    """Return the stable order of rows by columns of int64, the last of which counts most."""
+    order: Any = None
+    for column in columns:
+        low = column.min()
+        rest = column.view(np.uint64) - np.uint64(int(low) % (1 << 64))
+        for shift in range(0, int(rest.max()).bit_length(), DIGIT):
+            digit = (rest >> np.uint64(shift)).astype(np.uint16)
+            found = np.argsort(digit if order is None else digit[order], kind="stable")
+            order = found if order is None else order[found]
+    return np.arange(len(columns[0])) if order is None else order
+
+
+def by_values(columns: Sequence[Any]) -> Any:
+    """Return the stable order of rows by columns of any kind, the first of which counts most."""
+    return np.lexsort([ranks for column in reversed(columns) for ranks in reversed(_ranks(column))])
+
+
+def settled(order: Any, times: Sequence[Any], columns: Sequence[Any]) -> Any:
+    """Return an order (None: as they stand) in which rows of equal times follow each other by columns. O(ties log ties)."""
+    given = [column if order is None else column[order] for column in times]
+    same = np.ones(max(len(given[0]) - 1, 0), np.bool_)
+    for column in given:
+        same &= column[1:] == column[:-1]
+    if not same.any():
+        return order
+    found = np.arange(len(given[0])) if order is None else order.copy()
+    after = np.append(False, same)
+    tied = np.flatnonzero(after | np.append(same, False))
+    places = found[tied]
+    by = by_values([np.cumsum(~after)[tied], *(taken(column, places) for column in columns)])
+    found[tied] = places[by]
+    return found
+
+
+def taken(column: Any, places: Any) -> Any:
+    """Return a column's values at places."""
+    return column.take(pa.array(places)) if isinstance(column, (pa.Array, pa.ChunkedArray)) else column[places]
+
+
+def _ranks(column: Any) -> list[Any]:
+    """Return arrays that sort as a column does, the first of which counts most."""
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return [column]
+    try:
+        array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=False)
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        found = pc.rank(array, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
+        return [found.to_numpy(zero_copy_only=False)]
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        known: dict[Any, int] = {}
+        return [np.array([known.setdefault(repr(item), len(known)) for item in column], np.int64)]
