@@ -83,6 +83,11 @@ class LaneProgram:
             self._slots[2 * place] = numbers[arc.arc.dst]
             self._places.append(place)
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether code of its loop is at hand."""
+        return self._loop.address(False) != 0
+
     def ready(self) -> None:
         """Compile the loop, and write the constants; texts have all got their numbers."""
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())

@@ -30,7 +30,10 @@ def linked_loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs:
 def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, start: int = 0) -> Linked:
     """Return the loop over lanes; ``shown``: how many words of a register a match shows."""
     key = f"{shown} {_key(classes, width, payload, runs, start)}"
-    constants = {**_constants(classes, width, runs), "SHOWN": shown}
+    skips = {c.state for c in classes if c.skip}
+    # Whether one row of a state may stay by a skip, or by an ignorable arc, or by a skip that takes note of what it passes.
+    mixed = any((c.skip and c.code.transfer is not None) or (c.ignorable and not c.skip and c.state in skips) for c in classes)
+    constants = {**_constants(classes, width, runs), "SHOWN": shown, "SKIPS": 2 if mixed else int(bool(skips))}
     return Linked(lane_loop.lanes, key, constants, _holes(classes, width, payload, runs, start, k.Lane))
 
 
@@ -46,7 +49,7 @@ def _key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, 
 def _holes(
     classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int, record: Any = k.Loop
 ) -> Callable[[], dict[str, HoleCode]]:
-    return lambda: {"write_event": _write_event(classes, payload, runs, start, record), "step": _step(classes, width, runs, start)}
+    return lambda: {"write_event": _write_event(classes, payload, runs, start, record), "step": _step(classes, width, runs, start, record is k.Lane)}
 
 
 def _write_event(classes: Sequence[SlotClass], payload: Layout, runs: bool, start: int, record: Any) -> HoleCode:
@@ -65,13 +68,13 @@ def _write_event(classes: Sequence[SlotClass], payload: Layout, runs: bool, star
     return HoleCode(e, "i64 %x.word, i64 %event.word, i64 %line, i64 %re, i64 %asked")
 
 
-def _step(classes: Sequence[SlotClass], width: int, runs: bool, start: int) -> HoleCode:
+def _step(classes: Sequence[SlotClass], width: int, runs: bool, start: int, skips_marked: bool) -> HoleCode:
     e, stride = Emitter({}), 8 * (HEAD + width)
     pointers(e, "ev", "src", "begin", "out", "last", "slots")
     e.line("%stays = alloca i64")
     e.store("i64", "0", "%stays")
     classes = classes if runs else [c._replace(ignorable=False) for c in classes]
-    put_step(e, classes, width, start, runs)
+    put_step(e, classes, width, start, runs, skips_marked)
     size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
     count = e.let(f"sdiv exact i64 {size}, {stride}")
     stayed = e.let(f"shl i64 {e.load('i64', '%stays')}, {row_loop.STAYED}")

@@ -18,14 +18,14 @@ ROWS = 1 << 16
 """How many rows a call takes where each counts as if it came alone."""
 
 
-def withdrawing(plan: OperatorPlan, columns: dict[str, Any], batch: int | None) -> Callable[[bool], int]:
+def withdrawing(plan: OperatorPlan, columns: dict[str, Any], batch: int | None) -> Callable[[Beside], int]:
     """Return a job that counts the matches that are announced and taken back.
 
     ``columns``: of `afa.frames.slicing.columns_of`, in the order of arrival; ``batch``: how many rows come at once, None: one.
     """
 
-    def carry_out(threads: bool) -> int:
-        op = plan.running(threads)
+    def carry_out(beside: Beside) -> int:
+        op = plan.running(beside is not None)
         if batch is None and not plan.steady:
             return _one_by_one(op, columns)
         le, gone = columns["le"], 0

@@ -48,6 +48,7 @@ class OperatorPlan(NamedTuple):
     alone: bool  # whether no stage at the operator looks at events, or matches, before those of a match
     # how long matches last at most, and the columns that say when one begins, where slices of time may be taken side by side
     spanned: Any = None
+    lanes: Any = None  # the core of an operator whose history may go in lanes (`afa.frames.lanes`); None: it may not
 
     def running(self, threads: bool) -> Any:
         """Return an operator that lets other threads run meanwhile, if there are any."""
@@ -131,7 +132,17 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
         window=core.window,
         alone=front is None and not any(getattr(stage, "looks_back", False) for stage in first._stages_around()),
         spanned=getattr(front, "spanned", None),
+        lanes=core if type(first) in (Operator, Keyed) and _may_go_in_lanes(core) else None,
     )
+
+
+def _may_go_in_lanes(core: Any) -> bool:
+    """Return whether nothing of an operator asks for more than an automaton and a window."""
+    said = core.options
+    plain = said.engine == "auto" and said.keep_payloads and not said.longest and said.gapless is None and said.id is None
+    bounded = said.partial_matches == Options.partial_matches and said.max_bytes is None
+    function = core.keys is not None and core.keys.function is not None
+    return bool(plain and bounded and core.told is None and core.sequence is None and core.kept is None and not function)
 
 
 def _front(operator: Any) -> Any:

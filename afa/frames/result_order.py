@@ -24,11 +24,13 @@ def by_times(le: Any, re: Any) -> Any:
     later = le[1:] > le[:-1]
     if later.all() or (later | ((le[1:] == le[:-1]) & (re[1:] >= re[:-1]))).all():
         return None
-    return by_digits([re, le]) if len(le) > FEW else np.lexsort((re, le))
+    return by_digits([re, le])
 
 
 def by_digits(columns: Sequence[Any]) -> Any:
     """Return the stable order of rows by columns of int64, the last of which counts most."""
+    if len(columns[0]) <= FEW:
+        return np.lexsort(columns)
     order: Any = None
     for column in columns:
         low = column.min()
@@ -42,7 +44,7 @@ def by_digits(columns: Sequence[Any]) -> Any:
 
 def by_values(columns: Sequence[Any]) -> Any:
     """Return the stable order of rows by columns of any kind, the first of which counts most."""
-    return np.lexsort([ranks for column in reversed(columns) for ranks in reversed(_ranks(column))])
+    return by_digits([ranks_of(column) for column in reversed(columns)])
 
 
 def settled(order: Any, times: Sequence[Any], columns: Sequence[Any]) -> Any:
@@ -67,16 +69,21 @@ def taken(column: Any, places: Any) -> Any:
     return column.take(pa.array(places)) if isinstance(column, (pa.Array, pa.ChunkedArray)) else column[places]
 
 
-def _ranks(column: Any) -> list[Any]:
-    """Return arrays that sort as a column does, the first of which counts most."""
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
-        return [column]
+def ranks_of(column: Any) -> Any:
+    """Return int64 that sort as a column does."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iub":
+        return column.astype(np.int64, copy=False)
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        bits = np.where(column == column, column + 0.0, np.nan).view(np.int64)
+        return np.where(bits >= 0, bits, bits ^ np.int64(2**63 - 1))
     try:
         array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=False)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        found = pc.rank(array, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
-        return [found.to_numpy(zero_copy_only=False)]
+        array = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        ranks = np.empty(len(array.dictionary) + 1, np.int64)
+        ranks[pc.sort_indices(array.dictionary).to_numpy()] = np.arange(len(array.dictionary))
+        ranks[-1] = len(array.dictionary)
+        return ranks[array.indices.fill_null(len(array.dictionary)).to_numpy()]
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         known: dict[Any, int] = {}
-        return [np.array([known.setdefault(repr(item), len(known)) for item in column], np.int64)]
+        return np.array([known.setdefault(repr(item), len(known)) for item in column], np.int64)

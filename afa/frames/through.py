@@ -29,6 +29,8 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
 T = TypeVar("T")
+Beside = Callable[[], bool] | None
+"""What a job is told: whether another one has failed, or an interrupt has come; None: no other runs beside it."""
 
 
 class Ended(Exception):  # noqa: N818  (no error: another job has failed)
@@ -40,20 +42,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(jobs: Sequence[Callable[[bool], T]], threads: int | None) -> list[T]:
+def in_threads(jobs: Sequence[Callable[[Beside], T]], threads: int | None) -> list[T]:
     """Carry out jobs; return what they return, in their order. The first that fails, in this order, ends all.
 
-    A job is told whether others run beside it. ``threads``: None: one for each core. One job, or one thread: in this thread.
+    ``threads``: None: one for each core. One job, or one thread: in this thread.
     """
     threads = min(cores() if threads is None else threads_of(threads), len(jobs))
     if threads < 2:
-        return [job(False) for job in jobs]
+        return [job(None) for job in jobs]
     over = threading.Event()
 
-    def run(job: Callable[[bool], T]) -> T:
+    def run(job: Callable[[Beside], T]) -> T:
         if over.is_set():
             raise Ended
-        return job(True)
+        return job(over.is_set)
 
     with ThreadPoolExecutor(threads, thread_name_prefix="afa") as pool:
         futures = [pool.submit(run, job) for job in jobs]
@@ -69,33 +71,37 @@ def in_threads(jobs: Sequence[Callable[[bool], T]], threads: int | None) -> list
 
 def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End) -> Columns:
     """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`)."""
+    from afa.frames.lanes import in_lanes
+
+    if (found := in_lanes(columns, plan, threads, end)) is not None:
+        return found
     rows, threads = by_time(columns, plan), threads if plan.native else 1
     jobs = slices(plan, rows, threads, end) or [finding(plan, rows, group, end) for group in rows.groups]
     return joined([table for found in in_threads(jobs, threads) for table in found], plan)
 
 
-def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[bool], list[Columns]]:
+def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[Beside], list[Columns]]:
     """Return a job that finds the matches of a group of keys."""
 
-    def carry_out(threads: bool) -> list[Columns]:
+    def carry_out(beside: Beside) -> list[Columns]:
         last = FOREVER if end == "forever" else rows.latest
         promised = last if plan.waits or "diff" in rows.columns else None
-        return list(through(plan.running(threads), rows, group, promised, plan.members is not None))
+        return list(through(plan.running(beside is not None), rows, group, promised))
 
     return carry_out
 
 
-def through(op: Any, rows: SortedRows, group: tuple[int, int], last: int | None, whole: bool = False) -> Iterator[Columns]:
+def through(op: Any, rows: SortedRows, group: tuple[int, int], last: int | None) -> Iterator[Columns]:
     """Take a group through an operator; yield what it gives.
 
     ``last``: the promise behind the last row, for time-outs, for retractions that wait for their insertion, or before rows to come.
-    ``whole``: no slice ends between rows of one LE, so that no later one changes the events behind a match.
+    No slice ends between rows of one LE, so that no later one changes the events behind a match.
     """
     low, end = group
     le = rows.columns["le"]
     while True:
         high = low + rows.size if end - low >= 2 * rows.size else end  # no short one at the end
-        while whole and high < end and le[high] == le[high - 1]:
+        while high < end and le[high] == le[high - 1]:
             high += 1
         then = int(le[high]) if high < end else last
         for part in op.push_many([rows.part(low, high), *([] if then is None else [Punctuation(then)])]):
@@ -110,7 +116,7 @@ ROWS = 1 << 20
 """How many rows a slice has at least: an operator costs some 0.1 s once."""
 
 
-def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
+def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) -> list[Callable[[Beside], list[Columns]]] | None:
     """Return a job for each slice of a frame; None: it is taken as a whole."""
     spanned, le = plan.spanned, rows.columns["le"]
     count = min(cores() if threads is None else threads, len(le) // ROWS)
@@ -123,15 +129,15 @@ def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) 
 
 def _finding(
     plan: OperatorPlan, spanned: Spanned, rows: SortedRows, low: int, high: int, end: End
-) -> Callable[[bool], list[Columns]]:
+) -> Callable[[Beside], list[Columns]]:
     """Return a job that finds the matches that begin in ``[low, high)``."""
     le = rows.columns["le"]
     until = FOREVER if high > FOREVER - spanned.within else high + spanned.within
     first, behind = int(np.searchsorted(le, low)), int(np.searchsorted(le, until))
     last = min(until, FOREVER if end == "forever" else rows.latest)
 
-    def carry_out(threads: bool) -> list[Columns]:
-        tables = list(through(plan.running(threads), rows, (max(first - 1, 0), behind), last))
+    def carry_out(beside: Beside) -> list[Columns]:
+        tables = list(through(plan.running(beside is not None), rows, (max(first - 1, 0), behind), last))
         return [_beginning(table, spanned.starts, low, high) for table in tables]
 
     return carry_out

@@ -202,7 +202,7 @@ class _Rows:
         return self._once(("never", plan.form, plan.steady, plan.ties), lambda: never(plan, self.arrived(plan)))  # type: ignore[no-any-return]
 
 
-def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[bool], Any]]:
+def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[Beside], Any]]:
     """Yield what finds the matches of a pattern in each group, and what counts those that are withdrawn, if any may be."""
     ordered = rows.by_time(plan)
     yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)
@@ -264,12 +264,12 @@ def _of(name: str, make: Callable[[], T]) -> T:
         raise type(error)(f"{name}: {error}") from error
 
 
-def _named(name: str, job: Callable[[bool], Any]) -> Callable[[bool], Any]:
+def _named(name: str, job: Callable[[Beside], Any]) -> Callable[[Beside], Any]:
     """Return a job whose errors name their variant."""
 
-    def carry_out(threads: bool) -> Any:
+    def carry_out(beside: Beside) -> Any:
         try:
-            return job(threads)
+            return job(beside)
         except Exception as error:
             blame(error, f"of {name}")
             raise

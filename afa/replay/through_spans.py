@@ -59,7 +59,7 @@ def all_rows(asking: Question, told: Told) -> list[Columns]:
                     frame = Frame(frame.given.filter(pa.array(early)))
             columns = columns_of(frame, plan, reading)
         rows = by_time(columns, plan, grouped=False)
-        found += through(op, rows, rows.groups[0], asking.last if then is None else then, plan.members is not None)
+        found += through(op, rows, rows.groups[0], asking.last if then is None else then)
     return found
 
 

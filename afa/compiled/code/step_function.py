@@ -69,11 +69,14 @@ def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     return e.function(STEP)
 
 
-def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int, counted: bool = False) -> None:
+def put_step(
+    e: Emitter, classes: Sequence[SlotClass], width: int, start: int, counted: bool = False, skips_marked: bool = False
+) -> None:
     """Go on, in the block ``done``, when all rows and the one that begins have met the event; ``%end`` is where the next row goes.
 
     Reads the names of `STEP`, and ``%last``, the end of the room; goes to ``ask`` and ``full``. Once in a function. ``counted``:
-    rows that stay are not marked with their numbers, but counted in the word at ``%stays``.
+    rows that stay are not marked with their numbers, but counted in the word at ``%stays``; ``skips_marked``: all the same those
+    that stay by a skip, which passes all events of a step or none.
     """
     event_fields(e, classes)
     known, stride, states, before = e.known, 8 * (HEAD + width), sorted({c.state for c in classes}), e.block
@@ -88,7 +91,7 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int, c
     ways = [("%to", "loop"), ("%to", "alive")]
     for state in states:
         e.place(f"state{state}")
-        ways.append(_arcs(e, classes, state, width, "%to", known, _Row("", True, counted)))
+        ways.append(_arcs(e, classes, state, width, "%to", known, _Row("", True, counted, skips_marked)))
         e.goto("next")
     e.place("next")
     e.line("%to_next = phi ptr " + ", ".join(f"[{ssa}, %{block}]" for ssa, block in ways))
@@ -104,11 +107,12 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int, c
 
 
 class _Row(NamedTuple):
-    """The row that arcs are tried on: the suffix of its names, whether it may stay, and whether it is counted if it does."""
+    """The row that arcs are tried on: the suffix of its names, whether it may stay, whether it is counted if it does; see `put_step`."""
 
     suffix: str
     listed: bool
     counted: bool = False
+    skips_marked: bool = False
 
     @property
     def pointer(self) -> str:
@@ -193,7 +197,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.place(first)
         after = _room(e, to, width)
         e.copy("%row", to, NodeRow.end)
-        _mark(e, to, row)
+        _mark(e, to, row, slot.skip)
         e.copy("%reg", e.address(to, HEAD), width)
         ways.append((after, "true", e.block))
         e.goto(end)
@@ -222,9 +226,10 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
     return to, e.phi("i1", *((flag, block) for _, flag, block in ways)) if slot.ignorable and row.listed else stayed
 
 
-def _mark(e: Emitter, to: str, row: _Row) -> None:
-    """Mark the result at ``to`` as a row that stays."""
-    e.store("i64", str(ALONE) if row.counted else "%i", to, NodeRow.end)
+def _mark(e: Emitter, to: str, row: _Row, skip: bool = True) -> None:
+    """Mark the result at ``to`` as a row that stays, by a skip or by an ignorable arc."""
+    marked = not row.counted or (skip and row.skips_marked)
+    e.store("i64", "%i" if marked else str(ALONE), to, NodeRow.end)
     if row.counted:
         e.store("i64", e.let(f"add i64 {e.load('i64', '%stays')}, 1"), "%stays")
 

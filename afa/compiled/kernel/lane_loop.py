@@ -22,6 +22,8 @@ ROW_WORDS = WIDTH = SHOWN = 0
 """Words of a row of a list, of a register; how many of these a match shows."""
 RUNS = UNASKED = 0
 """Whether rows may stay; the states, as bits, of which `write_event` never tells."""
+SKIPS = 0
+"""1: rows may stay by skips, which pass all events of a step or none; 2: and by others, or taking note, which is left to the operator."""
 MORE = 1
 """That there are more rows to take, in another call."""
 ALIKE, LONG, SHORT = 256, 1 << 12, 1 << 14
@@ -114,6 +116,10 @@ def take(w: Any, x: Lane, here: int) -> int:
         if looks < 0:
             return LANE_LONG
         if several > 1 or repeated(out, count):
+            if SKIPS == 2 and several > 1:
+                return LANE_ASKS
+            if SKIPS and several > 1:
+                count = passed(out, count, several)
             count = settled(out, count)
             if count < 0:
                 return LANE_LONG
@@ -146,6 +152,23 @@ def repeated(out: int, count: int) -> bool:
         if repeats(out, k):
             return True
     return False
+
+
+@kernel
+def passed(out: int, count: int, several: int) -> int:
+    """Leave out the rows that have stayed by a skip of some of the events of a step, not of all. Returns how many are left."""
+    n, k = 0, 0
+    while k < min(count, LONG):
+        mark = peek(out + 8 * (k * ROW_WORDS + NodeRow.end))
+        times = 0
+        if mark != ALONE:
+            for i in range(count):
+                times += peek(out + 8 * (i * ROW_WORDS + NodeRow.end)) == mark
+        if times == 0 or times == several:
+            exchange(out, k, n)
+            n += 1
+        k += 1
+    return n if k == count else count
 
 
 @kernel

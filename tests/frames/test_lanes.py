@@ -1,0 +1,188 @@
+"""History in lanes gives what operators give, to the bit and in the same order: random automata and queries over random frames."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import pytest
+
+import afa
+from afa import AfaError, Arc, Automaton
+from afa.compiled import choices, lane_program
+from afa.frames import lanes, slicing
+from afa.language.query import Query
+from tests.frames.test_find_worlds import changes
+from tests.frames.test_find_worlds import frame as columns_of
+from tests.language.trees import Allowed, tree
+from tests.language.worlds import world
+from tests.strategies import Seeded
+
+AUTOMATA, QUERIES = 8, 30
+Frame = dict[str, list[Any]]
+
+
+class Row(NamedTuple):
+    n: int
+    x: float
+    b: bool
+    s: str
+    m: int | None
+    y: float | None
+
+
+class Reg(NamedTuple):
+    n: int = 0
+    x: float = 0.0
+    s: str = ""
+    m: int | None = None
+
+
+FENCES = (
+    "True", "e.n > 0", "e.n < r.n", "e.x > r.x", "e.x < 0", "e.b", "e.s == r.s", "e.s == 'b'", "e.m is None", "e.m is not None and e.m > 0",
+    "e.n == r.n", "e.n % 2 == 0", "e.x != e.x", "e.m is not None and r.m is not None and e.m <= r.m", "e.n // 2 > r.n - 2", "not e.b",
+    "e.y is None or e.y > 0.5", "10 // e.n > 3",
+)  # fmt: skip
+TRANSFERS = (
+    None, "(e.n, e.x, e.s, e.m)", "(r.n + e.n, r.x, r.s, r.m)", "(r.n + 1, r.x + e.x, e.s, r.m)", "(r.n, e.x if e.x > r.x else r.x, r.s, e.m)",
+    "(r.n * e.n + 7, r.x, r.s, r.m)", "(r.n % 3, r.x, r.s, None)",
+)  # fmt: skip
+
+
+def automaton(choose: Any) -> Automaton:
+    """A random automaton; some arcs ask Python of some events: a division by zero, an int beyond 64 bits."""
+    count = choose.number(2, 5)
+    states = [str(i) for i in range(count)]
+    arcs, wild = [], choose.chance(15)
+    fences = FENCES if wild else FENCES[:-1]
+    transfers = TRANSFERS if wild else TRANSFERS[:-2]
+    for number in range(choose.number(count - 1, 2 * count + 1)):
+        src = states[number] if number < count - 1 else choose.one(states)
+        dst = states[number + 1] if number < count - 1 else choose.one(states)
+        kind = choose.number(0, 9)
+        if src == dst and kind < 4:
+            arcs.append(Arc(src, dst, choose.one(fences), name=str(number)))
+        elif src == dst and kind < 6 and src != "0":
+            arcs.append(Arc.skip(src, choose.one(fences), name=str(number)))
+        else:
+            arcs.append(Arc(src, dst, choose.one(fences), choose.one(transfers), name=str(number)))
+    final = {states[-1], *([choose.one(states)] if choose.chance(20) else [])}
+    return Automaton(start="0", final=final, arcs=arcs, event=Row, register=Reg())
+
+
+def frame(choose: Any, keys: str) -> Frame:
+    """Rows of many ties, some out of order, with values at the edges of their types."""
+    n, span = choose.number(0, 60), choose.number(1, 80)
+    floats = [0.0, -0.0, 1.5, -2.25, float("nan"), float("inf"), 0.1, 0.2]
+    many = choose.number(1, 6)
+    found: Frame = {
+        "n": [choose.one([0, 1, 2, 3, -1, -7, 2**62, 2**63 - 1]) if choose.chance(10) else choose.number(-2, 3) for _ in range(n)],
+        "x": [choose.one(floats) for _ in range(n)],
+        "b": [choose.chance(50) for _ in range(n)],
+        "s": [choose.one(["", "a", "b", "ä"]) for _ in range(n)],
+        "m": [choose.one([None, 0, 1, -1]) for _ in range(n)],
+        "y": [choose.one([None, *floats]) for _ in range(n)],
+        "at": sorted(choose.number(-5, span) for _ in range(n)),
+    }
+    if choose.chance(30) and n:
+        for name in found:
+            found[name] = found[name][n // 3 :] + found[name][: n // 3]
+    kinds: dict[str, Any] = {"int": list(range(many)), "text": ["b", "a", "", "é", "aa", "z"][:many], "float": floats[:many]}
+    if keys != "none":
+        found["key"] = [choose.one(kinds["int" if keys == "two" else keys]) for _ in range(n)]
+    if keys == "two":
+        found["other"] = [choose.one(["u", "v"]) for _ in range(n)]
+    return found
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Lanes for the smallest frame, slices of a few rows, no room at first; how many lanes were taken, and left to operators."""
+    monkeypatch.setattr(choices, "LONG", 0)
+    for name, size in (("SLICE", 3), ("MOST", 3), ("KEYS", 1), ("SAMPLE", 2)):
+        monkeypatch.setattr(slicing, name, size)
+    monkeypatch.setattr(lanes, "SLICE", 4)
+    for name, size in (("MATCHES", 1), ("ROWS", 7), ("LIST", 40)):
+        monkeypatch.setattr(lane_program, name, size)
+    counts, run = [0, 0], lanes.run
+
+    def counted(*given: Any) -> Any:
+        found = run(*given)
+        counts[0], counts[1] = counts[0] + len(found.counts), counts[1] + len(found.left)
+        return found
+
+    monkeypatch.setattr(lanes, "run", counted)
+    return counts
+
+
+def same(pattern: Any, rows: Frame, **given: Any) -> int:
+    """Check that lanes and operators find the same, or raise the same; how many matches there are."""
+    found: list[Any] = []
+    for engine in ("compiled", "auto"):
+        try:
+            result = afa.find(pattern, rows, time="at", engine=engine, **given)  # type: ignore[arg-type]
+            found.append({name: (str(column.dtype), list(map(repr, column.tolist()))) for name, column in result.items()})
+        except (AfaError, ArithmeticError) as error:
+            found.append(type(error))
+    assert found[0] == found[1], (pattern, rows, given)
+    return 0 if isinstance(found[0], type) else len(found[0]["le"][1])
+
+
+def automata(seed: str, count: int) -> int:
+    """Check random automata, each over frames with every kind of key and of window."""
+    matches = 0
+    for number in range(count):
+        choose = Seeded(f"{seed} {number}")
+        pattern = automaton(choose)
+        for keys, window in itertools.product(["none", "int", "text", "float", "two"], [None, 1, 9, 40]):
+            rows = frame(choose, keys)
+            given: dict[str, Any] = {"window": window, "threads": choose.number(1, 3)}
+            if keys != "none":
+                given["key"] = ["key", "other"] if keys == "two" else "key"
+            if choose.chance(25):
+                given["until"] = "to"
+                rows["to"] = [le + choose.number(1, 12) if choose.chance(80) else None for le in rows["at"]]
+            matches += same(pattern, rows, **given)
+    return matches
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_automata(part: int, taken: list[int]) -> None:
+    assert automata(f"lanes {part}", AUTOMATA) > 100
+    assert taken[0] > 40 * AUTOMATA
+    assert taken[1] < taken[0] / 2
+
+
+KINDS = {
+    "plain": Allowed(),
+    "negated": Allowed(start=True),
+    "sums": Allowed(sums=True),
+    "beside": Allowed(start=True, beside=True),
+}
+
+
+def queries(kind: str, seed: str, count: int) -> int:
+    """Check random queries over rows of their events, repeated some times, without retractions."""
+    matches = 0
+    for number in range(count):
+        choose = Seeded(f"{seed} {kind} {number}")
+        here = world(choose, KINDS[kind], tree(choose, KINDS[kind]))
+        try:
+            query = Query(here.tree)
+        except AfaError:
+            continue
+        items = [item for item in changes(here) if item[0] == "+"]
+        items = [("+", event._replace(le=event.le + 7 * turn)) for turn in range(choose.number(1, 4)) for _, event in items]
+        columns = columns_of(items)
+        columns["at"] = columns.pop("when")
+        del columns["diff"], columns["until"]
+        if items:
+            matches += same(query, columns, threads=choose.number(1, 3))
+    return matches
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_queries(kind: str, taken: list[int]) -> None:
+    assert queries(kind, "lanes", QUERIES) > 100
+    assert taken[0] > QUERIES
+    assert taken[1] < taken[0] / 2
