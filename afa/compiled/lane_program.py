@@ -117,6 +117,7 @@ class LaneRows(NamedTuple):
     le: Any
     re: Any  # None: LE + window
     window: int | None
+    seq: Any  # the ranks by which rows of one LE follow each other; None: all of one LE make one step
     payload: list[tuple[Any, int]]  # the columns of each word
     index: Any  # the numbers of the rows, lane by lane; None: they stand so
     bounds: Any  # `LaneBounds` of each lane
@@ -128,6 +129,7 @@ class LaneRows(NamedTuple):
         strings: Strings,
         columns: Mapping[str, Any],
         window: int | None,
+        seq: Any,
         index: Any,
         bounds: Any,
     ) -> LaneRows:
@@ -140,7 +142,7 @@ class LaneRows(NamedTuple):
         given = [le if slot.field.name == schema.instant else columns[slot.field.name] for slot in layout.slots]
         found = field_columns(given, [slot.field for slot in layout.slots], len(le))
         encoded = [EncodedColumn(slot, numbered(column, strings), column.present) for slot, column in zip(layout.slots, found)]
-        return cls(le, re, window, [column for source in encoded for column in source.words()], index, bounds)
+        return cls(le, re, window, seq, [column for source in encoded for column in source.words()], index, bounds)
 
     def fill(self, x: Any) -> None:
         """Write where the columns stand into the words of a call."""
@@ -152,6 +154,8 @@ class LaneRows(NamedTuple):
         x[k.Lane.constant_re] = k.FOREVER if self.window is None else self.window
         x[k.Lane.index_at] = at + 8 * k.Lane.none if self.index is None else address(self.index)
         x[k.Lane.index_mask], x[k.Lane.plain_mask] = (0, -1) if self.index is None else (-1, 0)
+        x[k.Lane.seq_at] = at + 8 * k.Lane.none if self.seq is None else address(self.seq)
+        x[k.Lane.seq_mask] = 0 if self.seq is None else -1
         x[k.Lane.bounds] = address(self.bounds)
         for word, (column, _) in enumerate(self.payload):
             x[k.Lane.payload + word] = address(column)

@@ -142,7 +142,7 @@ def _may_go_in_lanes(core: Any) -> bool:
     plain = said.engine == "auto" and said.keep_payloads and not said.longest and said.gapless is None and said.id is None
     bounded = said.partial_matches == Options.partial_matches and said.max_bytes is None
     function = core.keys is not None and core.keys.function is not None
-    return bool(plain and bounded and core.told is None and core.sequence is None and core.kept is None and not function)
+    return bool(plain and bounded and core.told is None and core.kept is None and not function)
 
 
 def _front(operator: Any) -> Any:

@@ -19,16 +19,19 @@ from afa.compiled.code.strings import Strings
 from afa.compiled.kernel.layout import LaneBounds, LogRow
 from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, run
 from afa.engine.logged import Logged
+from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import End
-from afa.frames.result_order import by_digits, by_times, by_values, settled, taken
+from afa.frames.result_order import by_digits, by_times, by_values, once, ranks_of, settled, taken
 from afa.frames.slicing import SortedRows, by_time, numbered
+from afa.frames.slicing import ranks_of as ranks_in_list
 from afa.frames.through import Beside, cores, finding, in_threads
 from afa.io.listed_columns import picked
+from afa.model.event_order import is_list
 from afa.operator import tables
 from afa.state.key_columns import KeyColumn, KeyColumns
-from afa.state.plain import Unfit
+from afa.state.plain import Unfit, field_columns
 from punctuation.door import table_of
 
 SLICE = 1 << 16
@@ -51,7 +54,7 @@ class LaneFrame(NamedTuple):
     @classmethod
     def of_columns(cls, columns: dict[str, Any], plan: OperatorPlan, threads: int) -> LaneFrame:
         """Sort rows by key and time, and encode them. Raises `Unfit`, `NoLanes` where operators have to take them."""
-        arranged, strings = by_time(columns, plan, grouped=False), Strings()
+        arranged, strings = by_time(columns, plan, grouped=False, ranks=_ranks(columns, plan)), Strings()
         found, n = arranged.columns, len(arranged.columns["le"])
         parts = [_arrow(found.get(name, found["le"])) for name in plan.keys]
         index, ends, keys = None, np.array([0, n]), None
@@ -68,7 +71,7 @@ class LaneFrame(NamedTuple):
             keys = KeyColumns(len(parts), [KeyColumn.from_arrow(pa.array(taken(value, by))) for value in values])
         may_cut = plan.window is not None and "re" not in found
         bounds, of = _cut(found["le"], index, ends, max(SLICE, n // (PARTS * threads)) if may_cut else n)
-        rows = LaneRows.of(plan.events, strings, found, plan.window, index, bounds)
+        rows = LaneRows.of(plan.events, strings, found, plan.window, arranged.ranks, index, bounds)
         return cls(arranged, strings, rows, keys, of)
 
     def part(self, key: int) -> SortedRows:
@@ -90,7 +93,7 @@ def in_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, e
         if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
             return None
         frame = LaneFrame.of_columns(columns, plan, threads)
-    except (NoLanes, Unfit):
+    except (NoLanes, Unfit, ChangeError, UnicodeError):
         return None
     program = LaneProgram(plan.automaton, frame.strings)
     program.ready()
@@ -134,11 +137,14 @@ def matches(
     like = table_of({name: column[:0] for name, column in frame.sorted.columns.items()})
     table: Columns = tables.assemble(told, like, core)
     if again:
-        return joined([table, *again], plan)
-    del table["diff"]
-    if any(each.tied for each in found):
-        times = table["le"], table["re"]
-        order = settled(None, times, [column for name, column in table.items() if name not in ("le", "re")])
+        table = joined([table, *again], plan)
+    else:
+        del table["diff"]
+    several = frame.rows.seq is not None  # steps of one LE may have the same match
+    if several or any(each.tied for each in found):
+        shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
+        order = settled(None, shown[:2], shown[2:])
+        order = once(np.arange(len(table["le"])) if order is None else order, shown) if several else order
         table = table if order is None else {name: column[order] for name, column in table.items()}
     return table
 
@@ -156,6 +162,23 @@ def _cut(le: Any, index: Any, ends: Any, most: int) -> tuple[Any, Any]:
         bounds = np.concatenate([bounds[:key], more, bounds[key + 1 :]])
         of = np.concatenate([of[:key], np.full(len(more), key), of[key + 1 :]])
     return np.ascontiguousarray(bounds), of
+
+
+def _ranks(columns: dict[str, Any], plan: OperatorPlan) -> Any:
+    """Return the ranks by which rows of one LE follow each other; None: they are one step."""
+    if plan.order_by is None:
+        return None
+    if is_list(plan.order_by):
+        return ranks_in_list(columns, plan.events, plan.order_by)
+    if plan.order_by not in columns:  # the event's LE
+        return None
+    field = next(field for field in plan.events.fields if field.name == plan.order_by)
+    (found,) = field_columns([columns[plan.order_by]], [field], len(columns["le"]))
+    if found.texts is not None:
+        return ranks_of(pa.DictionaryArray.from_arrays(found.values, found.texts))
+    if found.present is not None or (found.values.dtype.kind == "f" and np.isnan(found.values).any()):
+        raise Unfit
+    return ranks_of(found.values)
 
 
 def _arrow(column: Any) -> Any:

@@ -64,6 +64,16 @@ def settled(order: Any, times: Sequence[Any], columns: Sequence[Any]) -> Any:
     return found
 
 
+def once(order: Any, columns: Sequence[Any]) -> Any:
+    """Return an order without rows that are equal to the one before them in all columns."""
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        if same.any():
+            ranks = ranks_of(taken(column, order))
+            same &= ranks[1:] == ranks[:-1]
+    return order[np.append(True, ~same)[: len(order)]]
+
+
 def taken(column: Any, places: Any) -> Any:
     """Return a column's values at places."""
     return column.take(pa.array(places)) if isinstance(column, (pa.Array, pa.ChunkedArray)) else column[places]

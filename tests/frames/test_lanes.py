@@ -142,6 +142,8 @@ def automata(seed: str, count: int) -> int:
             if choose.chance(25):
                 given["until"] = "to"
                 rows["to"] = [le + choose.number(1, 12) if choose.chance(80) else None for le in rows["at"]]
+            if choose.chance(25):
+                given["order_by"] = choose.one(["n", "x", "s", "n desc, *"])
             matches += same(pattern, rows, **given)
     return matches
 

@@ -1,7 +1,7 @@
 """History through an automaton: the rows of one key after another, all of them known, none of them to be revised.
 
     lane   rows of one key by time     7  9  9  12
-    step   rows of one LE              the list before --> `step` of each row --> the list, by the starts of its partial matches
+    step   rows of one LE (and rank)   the list before --> `step` of each row --> the list, by the starts of its partial matches
     match  rows in final states        counted, or written as entries of the output log
 
 It is Algorithm 1 as `afa.compiled.kernel.row_loop` has it, over two lists in turn in place of a block: there are no steps to go back
@@ -70,6 +70,7 @@ def take(w: Any, x: Lane, here: int) -> int:
     begins, end = peek(bounds + 8 * LaneBounds.begins), peek(bounds + 8 * LaneBounds.end)
     le_at, re_at, re_mask, le_mask = x.le_at, x.re_at, x.re_mask, x.le_mask
     index_at, index_mask, plain_mask = x.index_at, x.index_mask, x.plain_mask
+    seq_at, seq_mask = x.seq_at, x.seq_mask
     begin, slots, now, event = x.begin, x.slots, x.now, x.event
     words = event + 8 * EventRow.payload
     row, src, n, stop = x.row, x.src, x.n, x.row + x.stop
@@ -78,6 +79,7 @@ def take(w: Any, x: Lane, here: int) -> int:
     poke(begin + 8 * NodeRow.until, FOREVER)
     place = peek(index_at + 8 * (row & index_mask)) + (row & plain_mask) if row < end else 0
     after = peek(le_at + 8 * place) if row < end else 0
+    rank = peek(seq_at + 8 * (place & seq_mask))
     while row < end:
         if row >= stop:
             x.stop, x.row, x.src, x.n = 0, row, src, n
@@ -86,17 +88,18 @@ def take(w: Any, x: Lane, here: int) -> int:
             if n == 0:
                 break
             poke(begin + 8 * NodeRow.until, BEGINNING)
-        # All rows of one LE, each over the list before; most often there is one.
-        first, le, count, several, stays = row, after, 0, 0, 0
+        # All rows of one step, each over the list before; most often there is one.
+        first, le, seq, count, several, stays, more = row, after, rank, 0, 0, 0, 1
         poke(begin + 8 * NodeRow.start, le)
-        while row < end and after == le:
+        while more:
             re = peek(re_at + 8 * (place & re_mask)) + (le & le_mask)
             here_at = place
             row += 1
             if row < end:
                 place = peek(index_at + 8 * (row & index_mask)) + (row & plain_mask)
-                after = peek(le_at + 8 * place)
-            alone = several == 0 and (row == end or after > le)
+                after, rank = peek(le_at + 8 * place), peek(seq_at + 8 * (place & seq_mask))
+            more = row < end and after == le and rank == seq
+            alone = several == 0 and more == 0
             asked = RUNS and alone and wanted & UNASKED == 0 and le < lowest and re >= highest
             unchanged = write_event(here, event, here_at, re, asked)
             if asked and unchanged & wanted == wanted:
