@@ -16,7 +16,7 @@ import numpy as np
 
 from afa.compiled.code.arc_code import words
 from afa.compiled.code.native_arc import compiled_arc
-from afa.compiled.code.payload_layout import Layout
+from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import EncodedColumn, beyond, ends, numbered
 from afa.compiled.kernel import lane_loop
@@ -27,7 +27,6 @@ from afa.compiled.record_words import RecordForms
 from afa.compiled.slots import LEAST, LONGEST, class_of, classes_of
 from afa.model.arc import CONSUME, SKIP
 from afa.model.automaton import Automaton
-from afa.schema import Schema
 from afa.state.plain import Unfit, field_columns, ints
 
 LIST = 1 << 10
@@ -118,31 +117,9 @@ class LaneRows(NamedTuple):
     re: Any  # None: LE + window
     window: int | None
     seq: Any  # the ranks by which rows of one LE follow each other; None: all of one LE make one step
-    payload: list[tuple[Any, int]]  # the columns of each word
+    payload: list[Any]  # the column of each word
     index: Any  # the numbers of the rows, lane by lane; None: they stand so
     bounds: Any  # `LaneBounds` of each lane
-
-    @classmethod
-    def of(
-        cls,
-        schema: Schema,
-        strings: Strings,
-        columns: Mapping[str, Any],
-        window: int | None,
-        seq: Any,
-        index: Any,
-        bounds: Any,
-    ) -> LaneRows:
-        """Encode columns. Raises `Unfit` where the operator has to take them, which says what is wrong with them."""
-        (le,) = ints([columns["le"]])
-        layout = Layout.of(schema)
-        re = ends(columns["re"], le, None, window) if "re" in columns else None
-        if beyond(le, None, window) if re is None else bool((re <= le).any()):
-            raise Unfit
-        given = [le if slot.field.name == schema.instant else columns[slot.field.name] for slot in layout.slots]
-        found = field_columns(given, [slot.field for slot in layout.slots], len(le))
-        encoded = [EncodedColumn(slot, numbered(column, strings), column.present) for slot, column in zip(layout.slots, found)]
-        return cls(le, re, window, seq, [column for source in encoded for column in source.words()], index, bounds)
 
     def fill(self, x: Any) -> None:
         """Write where the columns stand into the words of a call."""
@@ -157,8 +134,28 @@ class LaneRows(NamedTuple):
         x[k.Lane.seq_at] = at + 8 * k.Lane.none if self.seq is None else address(self.seq)
         x[k.Lane.seq_mask] = 0 if self.seq is None else -1
         x[k.Lane.bounds] = address(self.bounds)
-        for word, (column, _) in enumerate(self.payload):
+        for word, column in enumerate(self.payload):
             x[k.Lane.payload + word] = address(column)
+
+
+def le_of(columns: Mapping[str, Any]) -> Any:
+    """Return the column of LE. Raises `Unfit`, as the next two, where the operator has to take it, which says what is wrong."""
+    return ints([columns["le"]])[0]
+
+
+def re_of(columns: Mapping[str, Any], window: int | None) -> Any:
+    """Return the column of RE, ``window`` behind LE where there is none; None: that holds of all rows."""
+    le = le_of(columns)
+    re = ends(columns["re"], le, None, window) if "re" in columns else None
+    if beyond(le, None, window) if re is None else bool((re <= le).any()):
+        raise Unfit
+    return re
+
+
+def encoded(slot: FieldSlot, column: Any, strings: Strings) -> list[Any]:
+    """Return a field's column as words: of an optional field which values are there, then the values."""
+    (found,) = field_columns([column], [slot.field], len(column))
+    return [words for words, _ in EncodedColumn(slot, numbered(found, strings), found.present).words()]
 
 
 class LaneFound(NamedTuple):

@@ -9,22 +9,24 @@ do not take, or a lane gives up, goes through operators.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from afa.compiled import choices
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel.layout import LaneBounds, LogRow
-from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, run
+from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, encoded, le_of, re_of, run
 from afa.engine.logged import Logged
 from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import End
 from afa.frames.result_order import by_digits, by_times, by_values, once, ranks_of, settled, taken
-from afa.frames.slicing import SortedRows, by_time, numbered
+from afa.frames.slicing import MOST, SortedRows, numbered, order_of
 from afa.frames.slicing import ranks_of as ranks_in_list
 from afa.frames.through import Beside, cores, finding, in_threads
 from afa.io.listed_columns import picked
@@ -42,105 +44,155 @@ FEW = 64
 """The most lanes that go through operators again, one by one; of more all rows do."""
 
 
-class LaneFrame(NamedTuple):
-    """The rows of a frame in lanes, for all patterns of one form and window."""
+class LaneOrder(NamedTuple):
+    """The rows of a frame by key and time."""
 
-    sorted: SortedRows
-    strings: Strings
-    rows: LaneRows
-    keys: KeyColumns | None  # of each lane; None: there are no keys
-    of: Any  # of each lane the number of its key, in the order of keys
+    index: Any  # the numbers of the rows in this order; None: they stand in it
+    ends: Any  # where the rows of each key end, and 0 before them
+    keys: KeyColumns | None  # in order; None: there are none
+    ranks: Any  # by row, what orders those of one LE; None: they are one step
 
     @classmethod
-    def of_columns(cls, columns: dict[str, Any], plan: OperatorPlan, threads: int) -> LaneFrame:
-        """Sort rows by key and time, and encode them. Raises `Unfit`, `NoLanes` where operators have to take them."""
-        arranged, strings = by_time(columns, plan, grouped=False, ranks=_ranks(columns, plan)), Strings()
-        found, n = arranged.columns, len(arranged.columns["le"])
-        parts = [_arrow(found.get(name, found["le"])) for name in plan.keys]
-        index, ends, keys = None, np.array([0, n]), None
-        if parts:
-            codes, many = numbered(parts)
-            first = np.zeros(many, np.int64)
-            first[codes[::-1]] = np.arange(n - 1, -1, -1)
-            there = np.flatnonzero(np.bincount(codes, minlength=many))
-            values = [taken(part, first[there]) for part in parts]
-            by, rank = by_values(values), np.zeros(many, np.int64)
-            rank[there[by]] = np.arange(len(there))
-            lane = rank[codes]
-            index, ends = by_digits([lane]), np.append(0, np.cumsum(np.bincount(lane, minlength=len(there))))
-            keys = KeyColumns(len(parts), [KeyColumn.from_arrow(pa.array(taken(value, by))) for value in values])
-        may_cut = plan.window is not None and "re" not in found
-        bounds, of = _cut(found["le"], index, ends, max(SLICE, n // (PARTS * threads)) if may_cut else n)
-        rows = LaneRows.of(plan.events, strings, found, plan.window, arranged.ranks, index, bounds)
-        return cls(arranged, strings, rows, keys, of)
+    def of(cls, columns: dict[str, Any], plan: OperatorPlan) -> LaneOrder:
+        """Sort rows. O(rows). Raises `Unfit`, `NoLanes`, `ChangeError` where operators have to take them."""
+        le, ranks = columns["le"], _ranks(columns, plan)
+        index = order_of([le] if ranks is None else [le, ranks])
+        parts = [_arrow(columns.get(name, le)) for name in plan.keys]
+        if not parts:
+            return cls(index, np.array([0, len(le)]), None, ranks)
+        codes, many = numbered(parts)
+        first = np.zeros(many, np.int64)
+        first[codes[::-1]] = np.arange(len(le) - 1, -1, -1)
+        there = np.flatnonzero(np.bincount(codes, minlength=many))
+        values = [taken(part, first[there]) for part in parts]
+        by, place = by_values(values), np.zeros(many, np.int64)
+        place[there[by]] = np.arange(len(there))
+        lane = place[codes]
+        within = by_digits([lane if index is None else lane[index]])
+        ends = np.append(0, np.cumsum(np.bincount(lane, minlength=len(there))))
+        keys = KeyColumns(len(parts), [KeyColumn.from_arrow(pa.array(taken(value, by))) for value in values])
+        return cls(within if index is None else index[within], ends, keys, ranks)
+
+
+class LaneHistory:
+    """The rows of one frame in lanes, sorted and encoded once for all patterns. ``held``: they are laid out by key, for many of them."""
+
+    def __init__(self, held: bool) -> None:
+        self.held, self.strings = held, Strings()
+        self._known: dict[Any, Any] = {}
+
+    def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int) -> LaneFrame:
+        """Return the rows as a pattern takes them. Raises what `LaneOrder.of` raises."""
+        form = plan.keys, plan.order_by, plan.tick
+        order = self._once(form, lambda: LaneOrder.of(columns, plan))
+        index = None if self.held else order.index
+
+        def laid(values: Any) -> Any:
+            return values[order.index] if values is not None and self.held and order.index is not None else values
+
+        le = self._once((form, "le"), lambda: laid(le_of(columns)))
+        re = self._once((form, "re", plan.window), lambda: laid(re_of(columns, plan.window)))
+        ranks = self._once((form, "ranks"), lambda: laid(order.ranks))
+        payload = []
+        for slot in Layout.of(plan.events).slots:
+            name, field = slot.field.name, slot.field
+            given = columns["le"] if name == plan.events.instant else columns[name]
+            made = self._once((form, field), lambda slot=slot, given=given: [laid(each) for each in encoded(slot, given, self.strings)])
+            payload += made
+        may_cut = plan.window is not None and re is None
+        bounds, of = _cut(le, index, order.ends, max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le))
+        return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds), of)
+
+    def _once(self, what: Any, make: Callable[[], Any]) -> Any:
+        if what not in self._known:
+            self._known[what] = make()
+        return self._known[what]
+
+
+class LaneFrame(NamedTuple):
+    """The rows of a frame as one pattern takes them."""
+
+    columns: dict[str, Any]  # as they came
+    order: LaneOrder
+    rows: LaneRows
+    of: Any  # of each lane the number of its key
 
     def part(self, key: int) -> SortedRows:
-        """Return the rows of a key, by its number."""
-        mine = np.flatnonzero(self.of == key)
-        low, high = self.rows.bounds[mine[0], LaneBounds.first], self.rows.bounds[mine[-1], LaneBounds.end]
-        places = np.arange(low, high) if self.rows.index is None else self.rows.index[low:high]
-        columns = {name: picked(column, places) for name, column in self.sorted.columns.items()}
-        return self.sorted._replace(columns=columns, groups=[(0, int(high - low))])
+        """Return the rows of a key, by its number, for an operator."""
+        low, high = self.order.ends[key : key + 2].tolist()
+        places = np.arange(low, high) if self.order.index is None else self.order.index[low:high]
+        columns = {name: picked(column, places) for name, column in self.columns.items()}
+        return SortedRows(columns, [(0, high - low)], int(self.columns["le"].max()), MOST)
 
 
-def in_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End) -> Columns | None:
+def in_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End, history: LaneHistory) -> Columns | None:
     """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`), in order; None: operators have to take them."""
+    threads = cores() if threads is None else threads
+    made = prepared_lanes(columns, plan, threads, history)
+    if made is None:
+        return None
+    program, frame = made
+    found = in_threads([partial(_first, program, frame, cut) for cut in cuts(frame.rows, threads)], threads)
+    return matches(found, program, frame, plan, end)
+
+
+def _first(program: LaneProgram, frame: LaneFrame, cut: tuple[int, int], beside: Beside) -> LaneFound:
+    return run(program, frame.rows, *cut, True, beside or _never)
+
+
+def prepared_lanes(
+    columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory
+) -> tuple[LaneProgram, LaneFrame] | None:
+    """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
     if plan.lanes is None or "diff" in columns:
         return None
-    threads = cores() if threads is None else threads
     try:
-        program = LaneProgram(plan.automaton, Strings())
+        program = LaneProgram(plan.automaton, history.strings)
         if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
             return None
-        frame = LaneFrame.of_columns(columns, plan, threads)
+        frame = history.rows(columns, plan, threads)
     except (NoLanes, Unfit, ChangeError, UnicodeError):
         return None
-    program = LaneProgram(plan.automaton, frame.strings)
     program.ready()
-    found = in_threads(jobs(program, frame, threads), threads)
-    left = np.unique(frame.of[np.concatenate([each.left for each in found])])
+    return program, frame
+
+
+def cuts(rows: LaneRows, threads: int, size: int = SLICE, least: int = 1) -> list[tuple[int, int]]:
+    """Return ranges of lanes of about ``size`` rows at least; of one thread one range."""
+    sizes = np.cumsum(rows.bounds[:, LaneBounds.begins] - rows.bounds[:, LaneBounds.first])
+    total = int(sizes[-1]) if len(sizes) else 0
+    count = max(least, min(PARTS * threads if threads > 1 else 1, 1 + total // size))
+    found = np.unique([0, *np.searchsorted(sizes, total * np.arange(1, count) // count), len(sizes)]).tolist()
+    return list(zip(found, found[1:]))
+
+
+def matches(
+    found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: End
+) -> Columns | None:
+    """Return the matches in order; of the keys that lanes have left, what operators find. None: operators have to take all."""
+    left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
     if len(left) > FEW:
         return None
     try:
         again = [part for rows in map(frame.part, left.tolist()) for part in finding(plan, rows, rows.groups[0], end)(None)]
     except Exception:  # told of the key whose row is the first one by time
         return None
-    return matches(found, left, program, frame, plan, again)
-
-
-def jobs(program: LaneProgram, frame: LaneFrame, threads: int) -> list[Callable[[Beside], LaneFound]]:
-    """Return what takes the lanes, some at a time."""
-    sizes = np.cumsum(frame.rows.bounds[:, LaneBounds.begins] - frame.rows.bounds[:, LaneBounds.first])
-    count = min(PARTS * threads if threads > 1 else 1, 1 + int(sizes[-1]) // SLICE)
-    cuts = np.unique([0, *np.searchsorted(sizes, sizes[-1] * np.arange(1, count) // count), len(sizes)]).tolist()
-
-    def job(low: int, high: int) -> Callable[[Beside], LaneFound]:
-        return lambda beside: run(program, frame.rows, low, high, True, beside or _never)
-
-    return [job(low, high) for low, high in zip(cuts, cuts[1:])]
-
-
-def matches(
-    found: Sequence[LaneFound], left: Any, program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, again: list[Columns]
-) -> Columns:
-    """Return what lanes have found; ``again``: what operators have, of the keys that are ``left``."""
-    entries = np.concatenate([each.entries for each in found])
+    none = np.empty((0, program.entry), np.int64)
+    entries = np.concatenate([none, *(each.entries for each in found)])
     entries = entries[~np.isin(frame.of[entries[:, LogRow.key]], left)] if len(left) else entries
     order = by_times(entries[:, LogRow.t], entries[:, LogRow.re])
     entries = entries if order is None else entries.take(order, axis=0)
-    core, of = plan.lanes, frame.of[entries[:, LogRow.key]]
-    fields = program.matches.columns(entries[:, LogRow.register :])
-    names = () if frame.keys is None else frame.keys.take(of)
+    fields, core = program.matches.columns(entries[:, LogRow.register :]), plan.lanes
+    names: Any = () if frame.order.keys is None else frame.order.keys.take(frame.of[entries[:, LogRow.key]])
     if isinstance(names, KeyColumns) and core.keys.bare:
         names = KeyColumns(0, names.columns)
     told = Logged(fields, entries[:, LogRow.t], entries[:, LogRow.re], entries[:, LogRow.sign], names)
-    like = table_of({name: column[:0] for name, column in frame.sorted.columns.items()})
-    table: Columns = tables.assemble(told, like, core)
+    table: Columns = tables.assemble(told, table_of({name: column[:0] for name, column in frame.columns.items()}), core)
     if again:
         table = joined([table, *again], plan)
     else:
         del table["diff"]
-    several = frame.rows.seq is not None  # steps of one LE may have the same match
+    several = frame.order.ranks is not None  # steps of one LE may have the same match
     if several or any(each.tied for each in found):
         shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
         order = settled(None, shown[:2], shown[2:])

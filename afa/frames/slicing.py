@@ -42,7 +42,6 @@ class SortedRows(NamedTuple):
     groups: list[tuple[int, int]]  # the rows that operators of their own take: where they begin and end
     latest: int  # the largest LE
     size: int  # how many rows a slice has
-    ranks: Any = None  # by which rows of one LE follow each other, where they were asked for
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return some rows as a table."""
@@ -82,11 +81,10 @@ def ranks_of(columns: dict[str, Any], events: Schema, said: str) -> Any:
     return pc.rank(pa.array(order.texts(decoded), pa.large_string()), tiebreaker="dense").to_numpy().astype(np.int64)
 
 
-def by_time(columns: dict[str, Any], asked: OperatorPlan, grouped: bool = True, ranks: Any = None) -> SortedRows:
-    """Bring rows into the order of time, and of ``ranks``; ``grouped``: with many keys in several groups."""
+def by_time(columns: dict[str, Any], asked: OperatorPlan, grouped: bool = True) -> SortedRows:
+    """Bring rows into the order of time; ``grouped``: with many keys in several groups."""
     le = columns["le"]
-    within = columns.get(asked.order_by) if ranks is None else ranks
-    order = order_of([le] if within is None else [le, within])
+    order = order_of([le, *([columns[asked.order_by]] if asked.order_by in columns else [])])
     codes, keys = _codes([columns.get(name, le) for name in asked.keys]) if len(le) else (None, 1)
     starts = [0, len(le)]
     if codes is not None and grouped:
@@ -101,8 +99,7 @@ def by_time(columns: dict[str, Any], asked: OperatorPlan, grouped: bool = True, 
         le = columns["le"]
     size = min(max(SLICE, ROWS_OF_KEY * keys), MOST)
     groups = [(low, high) for low, high in pairwise(starts) if low < high]
-    ranks = ranks if order is None or ranks is None else ranks[order]
-    return SortedRows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, size, ranks)
+    return SortedRows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, size)
 
 
 def order_of(columns: Sequence[Any]) -> Any:
