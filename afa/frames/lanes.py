@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,8 @@ class LaneHistory:
             made = self._once((form, field), lambda slot=slot, given=given: [laid(each) for each in encoded(slot, given, self.strings)])
             payload += made
         may_cut = plan.window is not None and re is None
-        bounds, of = _cut(le, index, order.ends, max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le))
+        most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
+        bounds, of = self._once((form, "bounds", most), lambda: _cut(le, index, order.ends, most))
         return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds), of)
 
     def _once(self, what: Any, make: Callable[[], Any]) -> Any:
@@ -125,24 +127,62 @@ class LaneFrame(NamedTuple):
         return SortedRows(columns, [(0, high - low)], int(self.columns["le"].max()), MOST)
 
 
-def in_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End, history: LaneHistory) -> Columns | None:
-    """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`), in order; None: operators have to take them."""
+Prepared = tuple[LaneProgram, LaneFrame]
+"""A pattern's code, and the rows that it takes."""
+
+
+def in_lanes(
+    plans: Sequence[OperatorPlan],
+    columns: Callable[[OperatorPlan], dict[str, Any]],
+    threads: int | None,
+    end: End,
+    history: LaneHistory,
+    counts: bool = False,
+) -> list[Columns | int | None]:
+    """Return the matches of each pattern in the rows of a frame, in order; or how many they are. None: operators have to take them.
+
+    ``columns``: the rows as a pattern takes them (`afa.frames.slicing.columns_of`).
+    """
     threads = cores() if threads is None else threads
-    made = prepared_lanes(columns, plan, threads, history)
-    if made is None:
-        return None
-    program, frame = made
-    found = in_threads([partial(_first, program, frame, cut) for cut in cuts(frame.rows, threads)], threads)
-    return matches(found, program, frame, plan, end)
+    made = [prepared_lanes(columns(plan), plan, threads, history) for plan in plans]
+    groups: dict[int, list[int]] = {}  # patterns of the same lanes go through them in turn, while these are in the cache
+    for place, each in enumerate(made):
+        if each is not None:
+            groups.setdefault(id(each[1].rows.bounds), []).append(place)
+    found: list[list[LaneFound]] = [[] for _ in plans]
+    for places in groups.values():
+        group = [each for place in places if (each := made[place]) is not None]
+        for part in in_threads(jobs(group, threads, not counts), threads):
+            for place, each in zip(places, part):
+                found[place].append(each)
+
+    def finish(place: int, beside: Beside) -> Columns | int | None:
+        plan, each = plans[place], made[place]
+        if each is None:
+            return None
+        if counts and not any(len(part.left) for part in found[place]) and each[1].order.ranks is None:
+            return sum(int(part.counts.sum()) for part in found[place])
+        if counts:
+            (table,) = in_lanes([plan], columns, 1, end, history)
+            return None if table is None else len(table["le"])  # type: ignore[index]
+        return matches(found[place], *each, plan, end)
+
+    return in_threads([partial(finish, place) for place in range(len(plans))], threads)
 
 
-def _first(program: LaneProgram, frame: LaneFrame, cut: tuple[int, int], beside: Beside) -> LaneFound:
-    return run(program, frame.rows, *cut, True, beside or _never)
+def jobs(made: Sequence[Prepared], threads: int, write: bool) -> list[Callable[[Beside], list[LaneFound]]]:
+    """Return what takes the lanes, some at a time, through all patterns in turn; ``write``: with their matches.
+
+    *Requires* that all have the same lanes.
+    """
+
+    def job(low: int, high: int, beside: Beside) -> list[LaneFound]:
+        return [run(program, frame.rows, low, high, write, beside or _never) for program, frame in made]
+
+    return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
 
-def prepared_lanes(
-    columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory
-) -> tuple[LaneProgram, LaneFrame] | None:
+def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory) -> Prepared | None:
     """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
     if plan.lanes is None or "diff" in columns:
         return None
@@ -157,13 +197,14 @@ def prepared_lanes(
     return program, frame
 
 
-def cuts(rows: LaneRows, threads: int, size: int = SLICE, least: int = 1) -> list[tuple[int, int]]:
-    """Return ranges of lanes of about ``size`` rows at least; of one thread one range."""
+def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int, int]]:
+    """Return ranges of lanes, for one thread one; ``several``: patterns go through them, so that each range fits in a cache."""
     sizes = np.cumsum(rows.bounds[:, LaneBounds.begins] - rows.bounds[:, LaneBounds.first])
     total = int(sizes[-1]) if len(sizes) else 0
-    count = max(least, min(PARTS * threads if threads > 1 else 1, 1 + total // size))
+    count = 1 + total // SLICE
+    count = count if several else min(PARTS * threads if threads > 1 else 1, count)
     found = np.unique([0, *np.searchsorted(sizes, total * np.arange(1, count) // count), len(sizes)]).tolist()
-    return list(zip(found, found[1:]))
+    return list(pairwise(found))
 
 
 def matches(

@@ -71,9 +71,10 @@ def in_threads(jobs: Sequence[Callable[[Beside], T]], threads: int | None) -> li
 
 def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End) -> Columns:
     """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`)."""
-    from afa.frames.lanes import LaneHistory, in_lanes
+    from afa.frames.lanes import LaneHistory, in_lanes  # which uses this module
 
-    if (found := in_lanes(columns, plan, threads, end, LaneHistory(held=False))) is not None:
+    (found,) = in_lanes([plan], lambda _: columns, threads, end, LaneHistory(held=False))
+    if isinstance(found, dict):
         return found
     rows, threads = by_time(columns, plan), threads if plan.native else 1
     jobs = slices(plan, rows, threads, end) or [finding(plan, rows, group, end) for group in rows.groups]

@@ -13,7 +13,8 @@ from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import SortedRows, by_time, columns_of
-from afa.frames.through import finding, in_threads
+from afa.frames.lanes import LaneHistory, in_lanes
+from afa.frames.through import Beside, finding, in_threads
 from afa.io.answer import Answer
 from afa.io.frame import Frame, is_stored
 from afa.model.option_values import yes_or_no
@@ -37,8 +38,8 @@ class Backtest(NamedTuple):
     ----------
     table : frame
         A row for each variant: ``variant``, ``matches``, ``withdrawn``.
-    matches : frame
-        The matches of all variants: ``variant``, and what `afa.find` returns of each.
+    matches : frame or None
+        The matches of all variants: ``variant``, and what `afa.find` returns of each; None where they were counted only.
     """
 
     table: Any
@@ -58,6 +59,7 @@ def backtest(
     withdrawn: bool = True,
     batch: int | None = None,
     threads: int | None = None,
+    counts: bool = False,
     **options: Unpack[FrameOptions],
 ) -> Backtest:
     """Find the matches of many patterns in one frame, and count what each would have withdrawn in a live run.
@@ -80,6 +82,8 @@ def backtest(
         How many rows come at once in the run that counts what is withdrawn. None: each row comes alone.
     threads : int, optional
         How many threads there are. None: one for each core.
+    counts : bool
+        True: matches are counted only, in less time; ``matches`` is None.
 
     Returns
     -------
@@ -111,7 +115,7 @@ def backtest(
     >>> found.matches["variant"].tolist(), found.matches["le"].tolist()
     ([8.2, 9.0], [11, 12])
     """
-    yes_or_no(withdrawn=withdrawn)
+    yes_or_no(withdrawn=withdrawn, counts=counts)
     if batch is not None and (type(batch) is not int or batch < 1):
         raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
     if not isinstance(patterns, Mapping) or not patterns:
@@ -124,11 +128,11 @@ def backtest(
         from afa.replay.stored import Stored
 
         stored = Stored(frame)
-        if not withdrawn and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None:
+        if not withdrawn and not counts and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None:
             return found
         opened = stored.whole()
     reading = FrameReading.of(opened, variants[0], time, until, diff, end)
-    return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads)
+    return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads, counts)
 
 
 def _in_stretches(labels: Labels, patterns: Sequence[Any], stored: Any, options: Options, said: Any) -> Backtest | None:
@@ -162,26 +166,33 @@ def swept(
     options: Options,
     batch: int | Literal[False] | None = None,
     threads: int | None = None,
+    counts: bool = False,
 ) -> Backtest:
     """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
     names = [_name(labels, place) for place in range(len(patterns))]
     plans = [_of(name, lambda pattern=pattern: reading.asked(pattern, frame, options)) for name, pattern in zip(names, patterns)]  # type: ignore[misc]
     _check_alike(labels, plans, names)
     rows = _Rows(frame, reading)
-    jobs = [_named(name, job) for plan, name in zip(plans, names) for job in _jobs(plan, rows, batch)]
+    found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, counts)
+    jobs = [
+        _named(name, job)
+        for plan, name, there in zip(plans, names, found)
+        for job in _jobs(plan, rows, batch, found=there is not None)
+    ]
     done = iter(in_threads(jobs, threads if all(plan.native for plan in plans) else 1))
-    found, withdrawn = [], []
-    for plan in plans:
-        found.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)], plan))
+    tables: list[Columns | int] = []
+    withdrawn = []
+    for plan, there in zip(plans, found):
+        tables.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)], plan) if there is None else there)
         withdrawn.append(0 if batch is False or rows.never(plan) else next(done))
-    return _written(labels, plans[0], found, None if batch is False else withdrawn, frame, reading)
+    return _written(labels, plans[0], tables, None if batch is False else withdrawn, frame, reading, counts)
 
 
 class _Rows:
     """The rows of a frame, once for all patterns that take the same."""
 
     def __init__(self, frame: Frame, reading: FrameReading) -> None:
-        self.frame, self.reading = frame, reading
+        self.frame, self.reading, self.history = frame, reading, LaneHistory(held=True)
         self._known: dict[Any, Any] = {}
 
     def _once(self, what: Any, make: Callable[[], Any]) -> Any:
@@ -202,10 +213,11 @@ class _Rows:
         return self._once(("never", plan.form, plan.steady, plan.ties), lambda: never(plan, self.arrived(plan)))  # type: ignore[no-any-return]
 
 
-def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[Beside], Any]]:
-    """Yield what finds the matches of a pattern in each group, and what counts those that are withdrawn, if any may be."""
-    ordered = rows.by_time(plan)
-    yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)
+def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None, found: bool) -> Iterator[Callable[[Beside], Any]]:
+    """Yield what finds the matches of a pattern in each group, unless they are ``found``, and what counts those that are withdrawn."""
+    if not found:
+        ordered = rows.by_time(plan)
+        yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)
     if batch is not False and not rows.never(plan):
         yield withdrawing(plan, rows.arrived(plan), batch)
 
@@ -213,20 +225,24 @@ def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None) -
 def _written(
     labels: Labels,
     plan: OperatorPlan,
-    found: Sequence[Columns],
+    found: Sequence[Columns | int],
     withdrawn: Sequence[int] | None,
     frame: Frame,
     reading: FrameReading,
+    counts: bool = False,
 ) -> Backtest:
-    sizes = [len(columns["le"]) for columns in found]
+    sizes = [each if isinstance(each, int) else len(each["le"]) for each in found]
     told = {name: _values(values) for name, values in labels.items()}
     table = {**told, "matches": np.array(sizes, np.int64)}
     if withdrawn is not None:
         table["withdrawn"] = np.array(withdrawn, np.int64)
-    columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+    numbers = framed(Answer(list(table.values()), [Field(name, None, True) for name in table]), frame)
+    if counts:
+        return Backtest(numbers, None)
+    each: list[Any] = list(found)
+    columns = {name: np.concatenate([one[name] for one in each]) for name in each[0]}
     matches = {**{name: np.repeat(values, sizes) for name, values in told.items()}, **columns}
-    numbers = Answer(list(table.values()), [Field(name, None, True) for name in table])
-    return Backtest(framed(numbers, frame), written(matches, frame, plan, reading))
+    return Backtest(numbers, written(matches, frame, plan, reading))
 
 
 def _values(values: Sequence[Any]) -> Any:
