@@ -29,6 +29,8 @@ MORE = 1
 ALIKE, LONG, SHORT = 256, 1 << 12, 1 << 14
 """The most matches of a step out of the order of their ends; the longest list of several rows of one LE; how many rows of lists a lane
 may look at before each row must be worth it."""
+ASKED = 6
+"""From so many rows of a list on the event is asked first whether it lets all of them stay: fewer are looked at sooner."""
 EACH = 64
 """How many rows of lists a row may look at, on average, until a lane is left to the operator, which takes long lists in parts."""
 
@@ -100,7 +102,7 @@ def take(w: Any, x: Lane, here: int) -> int:
                 after, rank = peek(le_at + 8 * place), peek(seq_at + 8 * (place & seq_mask))
             more = row < end and after == le and rank == seq
             alone = several == 0 and more == 0
-            asked = RUNS and alone and wanted & UNASKED == 0 and le < lowest and re >= highest
+            asked = RUNS and n >= ASKED and alone and wanted & UNASKED == 0 and le < lowest and re >= highest
             unchanged = write_event(here, event, here_at, re, asked)
             if asked and unchanged & wanted == wanted:
                 stays = 1
@@ -118,23 +120,30 @@ def take(w: Any, x: Lane, here: int) -> int:
             continue
         if looks < 0:
             return LANE_LONG
-        if several > 1 or repeated(out, count):
-            if SKIPS == 2 and several > 1:
-                return LANE_ASKS
-            if SKIPS and several > 1:
-                count = passed(out, count, several)
-            count = settled(out, count)
-            if count < 0:
-                return LANE_LONG
-        finals, states, low, high = 0, 0, FOREVER, BEGINNING
-        for k in range(count):
-            at = out + 8 * k * ROW_WORDS
-            state = peek(at + 8 * NodeRow.state)
-            finals += peek(now + 8 * state) != 0
-            if RUNS:
-                until = peek(at + 8 * NodeRow.until)
-                states |= 1 << state if state < STATES else -1
-                low, high = min(low, until), max(high, until)
+        if SKIPS == 2 and several > 1:
+            return LANE_ASKS
+        if SKIPS and several > 1:
+            count = passed(out, count, several)
+        # Each partial match once, by start: of one row they mostly are. What of them is final, and when the list may stay.
+        mixed, finals, states, low, high = several > 1, 0, 0, FOREVER, BEGINNING
+        while True:
+            if mixed:
+                count = settled(out, count)
+                if count < 0:
+                    return LANE_LONG
+            finals, states, low, high, last, alike = 0, 0, FOREVER, BEGINNING, FOREVER, 0
+            for k in range(count):
+                at = out + 8 * k * ROW_WORDS
+                start, state = peek(at + 8 * NodeRow.start), peek(at + 8 * NodeRow.state)
+                alike, last = alike | (start == last), start
+                finals += peek(now + 8 * state) != 0
+                if RUNS:
+                    until = peek(at + 8 * NodeRow.until)
+                    states |= 1 << state if state < STATES else -1
+                    low, high = min(low, until), max(high, until)
+            if mixed or not alike or not repeated(out, count):
+                break
+            mixed = 1
         if finals:
             status = told(w, x, out, count, le, now)
             if status == MORE:
