@@ -19,8 +19,9 @@ from afa.compiled.code.native_arc import compiled_arc
 from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import EncodedColumn, beyond, ends, numbered
-from afa.compiled.kernel import lane_loop
+from afa.compiled.kernel import lane_loop, radix_sort
 from afa.compiled.kernel import layout as k
+from afa.compiled.linked import Linked
 from afa.compiled.linked_loop import linked_lanes
 from afa.compiled.memory import address
 from afa.compiled.record_words import RecordForms
@@ -156,6 +157,27 @@ def encoded(slot: FieldSlot, column: Any, strings: Strings) -> list[Any]:
     """Return a field's column as words: of an optional field which values are there, then the values."""
     (found,) = field_columns([column], [slot.field], len(column))
     return [words for words, _ in EncodedColumn(slot, numbered(found, strings), found.present).words()]
+
+
+def by_columns(rows: Any, columns: Sequence[int]) -> Any:
+    """Return rows of words in the stable order of some columns, the last of which counts most; their differences are an int64.
+
+    O(rows) for each digit of the range of a column.
+    """
+    n, width = rows.shape
+    if not n:
+        return rows
+    x, counts = np.zeros(k.RadixPass.SIZE, np.int64), np.empty(1 << radix_sort.BITS, np.int64)
+    loop = Linked(radix_sort.sort, f"sort {width}", {"WIDTH": width}, dict)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loop.address())
+    out = np.empty_like(rows)
+    for column in columns:
+        low, high = int(rows[:, column].min()), int(rows[:, column].max())
+        for shift in range(0, (high - low).bit_length(), radix_sort.BITS):
+            x[:] = address(rows), address(out), n, column, low, shift, address(counts)
+            if not function(address(x)):
+                rows, out = out, rows
+    return rows
 
 
 class LaneFound(NamedTuple):

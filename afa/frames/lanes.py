@@ -20,22 +20,20 @@ from afa.compiled import choices
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel.layout import LaneBounds, LogRow
-from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, encoded, le_of, re_of, run
-from afa.engine.logged import Logged
+from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, by_columns, encoded, le_of, re_of, run
 from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import End
-from afa.frames.result_order import by_digits, by_times, by_values, once, ranks_of, settled, taken
+from afa.frames.result_order import by_digits, by_values, once, ranks_of, settled, taken
 from afa.frames.slicing import MOST, SortedRows, numbered, order_of
 from afa.frames.slicing import ranks_of as ranks_in_list
 from afa.frames.through import Beside, cores, finding, in_threads
+from afa.io.answer import array
 from afa.io.listed_columns import picked
 from afa.model.event_order import is_list
-from afa.operator import tables
 from afa.state.key_columns import KeyColumn, KeyColumns
 from afa.state.plain import Unfit, field_columns
-from punctuation.door import table_of
 
 SLICE = 1 << 16
 """How many rows a slice of a key's time has at least."""
@@ -221,24 +219,22 @@ def matches(
     none = np.empty((0, program.entry), np.int64)
     entries = np.concatenate([none, *(each.entries for each in found)])
     entries = entries[~np.isin(frame.of[entries[:, LogRow.key]], left)] if len(left) else entries
-    order = by_times(entries[:, LogRow.t], entries[:, LogRow.re])
-    entries = entries if order is None else entries.take(order, axis=0)
-    fields, core = program.matches.columns(entries[:, LogRow.register :]), plan.lanes
-    names: Any = () if frame.order.keys is None else frame.order.keys.take(frame.of[entries[:, LogRow.key]])
-    if isinstance(names, KeyColumns) and core.keys.bare:
-        names = KeyColumns(0, names.columns)
-    told = Logged(fields, entries[:, LogRow.t], entries[:, LogRow.re], entries[:, LogRow.sign], names)
-    table: Columns = tables.assemble(told, table_of({name: column[:0] for name, column in frame.columns.items()}), core)
+    entries = by_columns(entries, [LogRow.re, LogRow.t])
+    table: Columns = {}
+    if frame.order.keys is not None:
+        table |= zip(plan.keys, frame.order.keys.take(frame.of[entries[:, LogRow.key]]).columns)
+    fields = program.matches.columns(entries[:, LogRow.register :])
+    table |= {field.name: array(column, field) for field, column in zip(plan.shown.fields, fields)}
+    table |= {"le": entries[:, LogRow.t].copy(), "re": entries[:, LogRow.re].copy()}
     if again:
-        table = joined([table, *again], plan)
-    else:
-        del table["diff"]
+        keys = {name: column.objects() for name, column in table.items() if isinstance(column, KeyColumn)}
+        table = joined([{**table, **keys, "diff": np.ones(len(entries), np.int64)}, *again], plan)
     several = frame.order.ranks is not None  # steps of one LE may have the same match
     if several or any(each.tied for each in found):
         shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
         order = settled(None, shown[:2], shown[2:])
         order = once(np.arange(len(table["le"])) if order is None else order, shown) if several else order
-        table = table if order is None else {name: column[order] for name, column in table.items()}
+        table = table if order is None else {name: taken(column, order) for name, column in table.items()}
     return table
 
 

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.state.key_columns import KeyColumn
+
 DIGIT = 16
 """Bits of a number that are sorted at once: numpy sorts uint16 by radix."""
 FEW = 1 << 12
@@ -76,11 +78,14 @@ def once(order: Any, columns: Sequence[Any]) -> Any:
 
 def taken(column: Any, places: Any) -> Any:
     """Return a column's values at places."""
+    if isinstance(column, KeyColumn):
+        return column.take(places)
     return column.take(pa.array(places)) if isinstance(column, (pa.Array, pa.ChunkedArray)) else column[places]
 
 
 def ranks_of(column: Any) -> Any:
     """Return int64 that sort as a column does."""
+    column = column.arrow() if isinstance(column, KeyColumn) else column
     if isinstance(column, np.ndarray) and column.dtype.kind in "iub":
         return column.astype(np.int64, copy=False)
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":

@@ -21,6 +21,7 @@ from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, Options, takes_options
 from afa.schema import Field
+from afa.state.key_columns import chained
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -240,7 +241,7 @@ def _written(
     if counts:
         return Backtest(numbers, None)
     each: list[Any] = list(found)
-    columns = {name: np.concatenate([one[name] for one in each]) for name in each[0]}
+    columns = {name: chained([one[name] for one in each]) for name in each[0]}
     matches = {**{name: np.repeat(values, sizes) for name, values in told.items()}, **columns}
     return Backtest(numbers, written(matches, frame, plan, reading))
 

@@ -302,6 +302,13 @@ def keys_at(keys: Sequence[Hashable], places: Any) -> Sequence[Hashable]:
     return keys.take(places) if isinstance(keys, KeyColumns) else [keys[i] for i in places]
 
 
+def chained(columns: Sequence[Any]) -> Any:
+    """Return columns, arrays or `KeyColumn`, one after the other."""
+    if not any(isinstance(column, KeyColumn) for column in columns):
+        return np.concatenate(columns)
+    return _joined([column if isinstance(column, KeyColumn) else KeyColumn.of(column.tolist()) for column in columns])
+
+
 def texts_of(items: Sequence[str]) -> Any:
     """Return strings as an Arrow array. Raises UnicodeEncodeError if UTF-8 does not hold one."""
     import pyarrow as pa

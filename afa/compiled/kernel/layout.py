@@ -788,3 +788,15 @@ class LaneBounds(Record, of="w"):
 
 
 LANE_DONE, LANE_ASKS, LANE_LONG = 0, 2, 3  # what became of a lane: it is done; an arc asks Python; its lists are long
+
+
+class RadixPass(Record, of="w"):
+    """The words of `afa.compiled.kernel.radix_sort`."""
+
+    rows = Record.word("address of the rows")
+    out = Record.word("address of room for as many")
+    n = Record.word("how many they are")
+    column = Record.word("which word of a row counts")
+    low = Record.word("the least of these words")
+    shift = Record.word("how many bits stand below the digit")
+    counts = Record.word("address of room for a count of each digit")
