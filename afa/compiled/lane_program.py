@@ -1,8 +1,8 @@
 """History in lanes: an automaton's code and constants, and the rows of a frame, as `afa.compiled.kernel.lane_loop` takes them.
 
-    LaneProgram   an automaton's own loop, its slots, constants, final states      differs with each variant
-    LaneRows      columns of words, and which rows each lane has                   the same for all variants of one event
-    LaneRun       one call after another over a range of lanes -> matches as entries of an output log
+LaneProgram   an automaton's own loop, its slots, constants, final states      differs with each variant
+LaneRows      columns of words, and which rows each lane has                   the same for all variants of one event
+LaneRun       one call after another over a range of lanes -> matches as entries of an output log
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def by_columns(rows: Any, columns: Sequence[int]) -> Any:
     if not n:
         return rows
     x, counts = np.zeros(k.RadixPass.SIZE, np.int64), np.empty(1 << radix_sort.BITS, np.int64)
-    loop = Linked(radix_sort.sort, f"sort {width}", {"WIDTH": width}, dict)
+    loop = Linked(radix_sort.sort, f"sort {width}", {"WIDTH": width}, lambda: {})
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loop.address())
     out = np.empty_like(rows)
     for column in columns:

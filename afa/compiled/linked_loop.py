@@ -10,8 +10,8 @@ from afa.compiled.code.arithmetic import canonical
 from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
 from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.step_function import HEAD, SlotClass, put_step, put_unchanged, text_of, told
-from afa.compiled.kernel import layout as k
 from afa.compiled.kernel import lane_loop, row_loop
+from afa.compiled.kernel import layout as k
 from afa.compiled.linked import HoleCode, Linked, pointers
 
 
@@ -24,7 +24,9 @@ def linked_loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs:
         "PAYLOAD": payload.width,
         "BYTES": sum(1 << word for word in range(payload.width) if word not in values),
     }
-    return Linked(row_loop.loop, _key(classes, width, payload, runs, start), constants, _holes(classes, width, payload, runs, start))
+    return Linked(
+        row_loop.loop, _key(classes, width, payload, runs, start), constants, _holes(classes, width, payload, runs, start)
+    )
 
 
 def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, start: int = 0) -> Linked:
@@ -49,7 +51,10 @@ def _key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, 
 def _holes(
     classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int, record: Any = k.Loop
 ) -> Callable[[], dict[str, HoleCode]]:
-    return lambda: {"write_event": _write_event(classes, payload, runs, start, record), "step": _step(classes, width, runs, start, record is k.Lane)}
+    return lambda: {
+        "write_event": _write_event(classes, payload, runs, start, record),
+        "step": _step(classes, width, runs, start, record is k.Lane),
+    }
 
 
 def _write_event(classes: Sequence[SlotClass], payload: Layout, runs: bool, start: int, record: Any) -> HoleCode:

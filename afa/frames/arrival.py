@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from afa.frames.asked import OperatorPlan
-from afa.frames.through import Beside
 from afa.frames.slicing import numbered, sortable
+from afa.frames.through import Beside
 from afa.model.event_order import is_list
 from afa.operator.table_rows import rows_of
 from punctuation.door import table_of

@@ -96,7 +96,9 @@ class LaneHistory:
         for slot in Layout.of(plan.events).slots:
             name, field = slot.field.name, slot.field
             given = columns["le"] if name == plan.events.instant else columns[name]
-            made = self._once((form, field), lambda slot=slot, given=given: [laid(each) for each in encoded(slot, given, self.strings)])
+            made = self._once(
+                (form, field), lambda slot=slot, given=given: [laid(each) for each in encoded(slot, given, self.strings)]
+            )
             payload += made
         may_cut = plan.window is not None and re is None
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
@@ -205,9 +207,7 @@ def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int,
     return list(pairwise(found))
 
 
-def matches(
-    found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: End
-) -> Columns | None:
+def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: End) -> Columns | None:
     """Return the matches in order; of the keys that lanes have left, what operators find. None: operators have to take all."""
     left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
     if len(left) > FEW:
@@ -222,13 +222,15 @@ def matches(
     entries = by_columns(entries, [LogRow.re, LogRow.t])
     table: Columns = {}
     if frame.order.keys is not None:
-        table |= zip(plan.keys, frame.order.keys.take(frame.of[entries[:, LogRow.key]]).columns)
+        own = {field.name: field for field in plan.events.fields}
+        keys = zip(plan.keys, frame.order.keys.take(frame.of[entries[:, LogRow.key]]).columns)
+        table |= {name: array(column, own[name]) if name in own else column for name, column in keys}
     fields = program.matches.columns(entries[:, LogRow.register :])
     table |= {field.name: array(column, field) for field, column in zip(plan.shown.fields, fields)}
     table |= {"le": entries[:, LogRow.t].copy(), "re": entries[:, LogRow.re].copy()}
     if again:
-        keys = {name: column.objects() for name, column in table.items() if isinstance(column, KeyColumn)}
-        table = joined([{**table, **keys, "diff": np.ones(len(entries), np.int64)}, *again], plan)
+        objects = {name: column.objects() for name, column in table.items() if isinstance(column, KeyColumn)}
+        table = joined([{**table, **objects, "diff": np.ones(len(entries), np.int64)}, *again], plan)
     several = frame.order.ranks is not None  # steps of one LE may have the same match
     if several or any(each.tied for each in found):
         shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
@@ -280,7 +282,10 @@ def _arrow(column: Any) -> Any:
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     value = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     kinds = pa.types
-    if not any(is_kind(value) for is_kind in (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_string, kinds.is_large_string)):
+    if not any(
+        is_kind(value)
+        for is_kind in (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_string, kinds.is_large_string)
+    ):
         raise NoLanes(f"keys of {value}")
     return column
 

@@ -12,8 +12,8 @@ from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, FrameReading
-from afa.frames.slicing import SortedRows, by_time, columns_of
 from afa.frames.lanes import LaneHistory, in_lanes
+from afa.frames.slicing import SortedRows, by_time, columns_of
 from afa.frames.through import Beside, finding, in_threads
 from afa.io.answer import Answer
 from afa.io.frame import Frame, is_stored
@@ -129,7 +129,11 @@ def backtest(
         from afa.replay.stored import Stored
 
         stored = Stored(frame)
-        if not withdrawn and not counts and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None:
+        if (
+            not withdrawn
+            and not counts
+            and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None
+        ):
             return found
         opened = stored.whole()
     reading = FrameReading.of(opened, variants[0], time, until, diff, end)

@@ -16,7 +16,7 @@ from typing import Any
 
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, peek, poke
-from afa.compiled.kernel.row_loop import STAYED, repeats, same_but_start
+from afa.compiled.kernel.row_loop import STAYED, repeats
 
 ROW_WORDS = WIDTH = SHOWN = 0
 """Words of a row of a list, of a register; how many of these a match shows."""

@@ -1,8 +1,8 @@
 """Sort rows of words by a column, digit by digit: one pass of a radix sort, stable.
 
-    rows       [7 a] [3 b] [7 c] [1 d]
-    counts     digit 1: 1, 3: 1, 7: 2  -->  where the rows of each digit begin
-    sorted     [1 d] [3 b] [7 a] [7 c]
+rows       [7 a] [3 b] [7 c] [1 d]
+counts     digit 1: 1, 3: 1, 7: 2  -->  where the rows of each digit begin
+sorted     [1 d] [3 b] [7 a] [7 c]
 """
 
 from __future__ import annotations
