@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from afa.explain.funnel.funnel import Funnel
     from afa.explain.reasons import Reasons
     from afa.explain.tracing.traced import trace
+    from afa.frames.prepared import prepared
     from afa.language.query import Query, query
     from afa.language.sql_query import sql
     from afa.replay.backtest import backtest
@@ -156,6 +157,7 @@ __all__ = [
     "backtest",
     "find",
     "insert",
+    "prepared",
     "query",
     "retract",
     "span",
@@ -184,6 +186,7 @@ LAZY = {
     "Reasons": "afa.explain.reasons.explaining",
     "backtest": "afa.replay.backtest",
     "find": "afa.replay.find",
+    "prepared": "afa.frames.prepared",
     "query": "afa.language.query",
     "sql": "afa.language.sql_query",
     "trace": "afa.explain.tracing.traced",

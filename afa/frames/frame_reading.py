@@ -49,6 +49,8 @@ class FrameReading(NamedTuple):
 
 
 def _time_of(frame: Frame, pattern: Any) -> str:
+    if (own := getattr(frame, "own_time", None)) is not None:
+        return str(own)
     instant = instant_of(pattern)
     ordered = getattr(getattr(pattern, "tree", None), "ordered", None)  # by ORDER BY of SQL
     for name in (next((each for each in frame.names if each.lower() == ordered), None), "le", instant):

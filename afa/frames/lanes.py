@@ -39,6 +39,8 @@ SLICE = 1 << 16
 """How many rows a slice of a key's time has at least."""
 PARTS = 4
 """How many jobs there are for each thread: one that takes long must not keep the others waiting."""
+FORMS = 4
+"""In how many ways, by key and order, the rows of a frame are held."""
 FEW = 64
 """The most lanes that go through operators again, one by one; of more all rows do."""
 
@@ -74,41 +76,48 @@ class LaneOrder(NamedTuple):
 
 
 class LaneHistory:
-    """The rows of one frame in lanes, sorted and encoded once for all patterns. ``held``: they are laid out by key, for many of them."""
+    """The rows of one frame in lanes, sorted and encoded once for all patterns. ``held``: laid out by key, for many of them."""
 
     def __init__(self, held: bool) -> None:
         self.held, self.strings = held, Strings()
-        self._known: dict[Any, Any] = {}
+        self._known: dict[Any, dict[Any, Any]] = {}  # by how rows are sorted
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the arrays take."""
+        arrays = {id(each): each for known in self._known.values() for found in known.values() for each in _arrays(found)}
+        return sum(each.nbytes for each in arrays.values())
 
     def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int) -> LaneFrame:
         """Return the rows as a pattern takes them. Raises what `LaneOrder.of` raises."""
-        form = plan.keys, plan.order_by, plan.tick
-        order = self._once(form, lambda: LaneOrder.of(columns, plan))
+        given = columns["le"], columns.get("re")
+        form = plan.keys, plan.order_by, plan.tick, *map(id, given)
+        if form not in self._known:
+            self._known = {form: {"given": given}, **dict(list(self._known.items())[: FORMS - 1])}
+
+        def once(what: Any, make: Callable[[], Any]) -> Any:
+            known = self._known[form]
+            if what not in known:
+                known[what] = make()
+            return known[what]
+
+        order = once("order", lambda: LaneOrder.of(columns, plan))
         index = None if self.held else order.index
 
         def laid(values: Any) -> Any:
             return values[order.index] if values is not None and self.held and order.index is not None else values
 
-        le = self._once((form, "le"), lambda: laid(le_of(columns)))
-        re = self._once((form, "re", plan.window), lambda: laid(re_of(columns, plan.window)))
-        ranks = self._once((form, "ranks"), lambda: laid(order.ranks))
-        payload = []
+        le = once("le", lambda: laid(le_of(columns)))
+        re = once(("re", plan.window), lambda: laid(re_of(columns, plan.window)))
+        ranks = once("ranks", lambda: laid(order.ranks))
+        payload: list[Any] = []
         for slot in Layout.of(plan.events).slots:
-            name, field = slot.field.name, slot.field
-            given = columns["le"] if name == plan.events.instant else columns[name]
-            made = self._once(
-                (form, field), lambda slot=slot, given=given: [laid(each) for each in encoded(slot, given, self.strings)]
-            )
-            payload += made
+            values = columns["le"] if slot.field.name == plan.events.instant else columns[slot.field.name]
+            payload += once(slot.field, lambda slot=slot, values=values: [laid(each) for each in encoded(slot, values, self.strings)])
         may_cut = plan.window is not None and re is None
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
-        bounds, of = self._once((form, "bounds", most), lambda: _cut(le, index, order.ends, most))
+        bounds, of = once(("bounds", most), lambda: _cut(le, index, order.ends, most))
         return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds), of)
-
-    def _once(self, what: Any, make: Callable[[], Any]) -> Any:
-        if what not in self._known:
-            self._known[what] = make()
-        return self._known[what]
 
 
 class LaneFrame(NamedTuple):
@@ -273,7 +282,7 @@ def _ranks(columns: dict[str, Any], plan: OperatorPlan) -> Any:
 
 
 def _arrow(column: Any) -> Any:
-    """Return a column of a key, of ints, floats, bools or texts. Raises `NoLanes`: only Python tells whether its values are equal."""
+    """Return a column of a key, of ints, floats, bools or texts. Raises `NoLanes`: only Python tells its values apart."""
     if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         try:
             column = pa.array(column, from_pandas=False)
@@ -288,6 +297,13 @@ def _arrow(column: Any) -> Any:
     ):
         raise NoLanes(f"keys of {value}")
     return column
+
+
+def _arrays(found: Any) -> list[Any]:
+    """Return the arrays of what a history holds."""
+    if isinstance(found, np.ndarray):
+        return [found]
+    return [each for part in found for each in _arrays(part)] if isinstance(found, (tuple, list)) else []
 
 
 def _never() -> bool:

@@ -69,11 +69,11 @@ def in_threads(jobs: Sequence[Callable[[Beside], T]], threads: int | None) -> li
     return [future.result() for future in futures]
 
 
-def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End) -> Columns:
-    """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`)."""
+def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End, history: Any = None) -> Columns:
+    """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`); ``history``: its rows in lanes, if they are held."""
     from afa.frames.lanes import LaneHistory, in_lanes  # which uses this module
 
-    (found,) = in_lanes([plan], lambda _: columns, threads, end, LaneHistory(held=False))
+    (found,) = in_lanes([plan], lambda _: columns, threads, end, history or LaneHistory(held=False))
     if isinstance(found, dict):
         return found
     rows, threads = by_time(columns, plan), threads if plan.native else 1

@@ -33,10 +33,20 @@ class Frame:
             spark = type(given).__module__.startswith("pyspark")
             hint = "; afa.spark.match takes it" if spark else "; collect it first" if lazy else ""
             raise ChangeError(f"expected a frame ({FORMS}) or the path of a Parquet file but got a {type(given)!r}{hint}")
+        self.history: Any = None  # the rows in lanes, where the frame is held for many patterns
         self.table: Table = table
         self.given = given
         self.names: list[str] = table.names
         self._known: dict[Any, Any] = {}
+
+    @classmethod
+    def opened(cls, given: Any) -> Frame:
+        """Return a frame; one that is opened as it is."""
+        return given if isinstance(given, Frame) else cls(given)
+
+    def keyed(self, pattern: Any, options: Any) -> Any:
+        """Return the options of a pattern over this frame."""
+        return options
 
     def raw(self, name: str, what: str) -> Any:
         """Return a column as it came; ``what``: what it is for, which a message tells."""

@@ -124,7 +124,8 @@ def backtest(
     said, threads = taken_options(options, "backtest", BACKTESTS, threads)
     labels, variants = {"variant": list(patterns)}, list(patterns.values())
     if not is_stored(frame):
-        opened = Frame(frame)
+        opened = Frame.opened(frame)
+        said = opened.keyed(variants[0], said)
     else:
         from afa.replay.stored import Stored
 
@@ -197,7 +198,7 @@ class _Rows:
     """The rows of a frame, once for all patterns that take the same."""
 
     def __init__(self, frame: Frame, reading: FrameReading) -> None:
-        self.frame, self.reading, self.history = frame, reading, LaneHistory(held=True)
+        self.frame, self.reading, self.history = frame, reading, frame.history or LaneHistory(held=True)
         self._known: dict[Any, Any] = {}
 
     def _once(self, what: Any, make: Callable[[], Any]) -> Any:
@@ -219,7 +220,7 @@ class _Rows:
 
 
 def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None, found: bool) -> Iterator[Callable[[Beside], Any]]:
-    """Yield what finds the matches of a pattern in each group, unless they are ``found``, and what counts those that are withdrawn."""
+    """Yield what finds the matches of a pattern in each group, unless they are ``found``, and counts what is withdrawn."""
     if not found:
         ordered = rows.by_time(plan)
         yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)

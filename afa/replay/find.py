@@ -107,9 +107,11 @@ def find(
 
         pattern = over_columns(pattern, lambda: schema_of(frame))
         return replayed(pattern, frame, said, (time, until, diff, end)).matches
-    opened, pattern = Frame(frame), over_columns(pattern, lambda: frame)
+    opened = Frame.opened(frame)
+    pattern = over_columns(pattern, lambda: opened.given)
+    said = opened.keyed(pattern, said)
     if (ranked := getattr(pattern, "ranked", None)) is not None:
         return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)
     plan = reading.asked(pattern, opened, said)
-    return written(matches_of(columns_of(opened, plan, reading), plan, threads, reading.end), opened, plan, reading)
+    return written(matches_of(columns_of(opened, plan, reading), plan, threads, reading.end, opened.history), opened, plan, reading)

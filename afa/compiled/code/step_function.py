@@ -107,7 +107,7 @@ def put_step(
 
 
 class _Row(NamedTuple):
-    """The row that arcs are tried on: the suffix of its names, whether it may stay, whether it is counted if it does; see `put_step`."""
+    """The row that arcs are tried on: the suffix of its names, whether it may stay, and how that is told: see `put_step`."""
 
     suffix: str
     listed: bool

@@ -4,8 +4,8 @@
     step   rows of one LE (and rank)   the list before --> `step` of each row --> the list, by the starts of its partial matches
     match  rows in final states        counted, or written as entries of the output log
 
-It is Algorithm 1 as `afa.compiled.kernel.row_loop` has it, over two lists in turn in place of a block: there are no steps to go back
-to, no undo, no promises. A lane in which an arc asks Python, or whose lists are long, is left to the operator, as a whole.
+It is Algorithm 1 as `afa.compiled.kernel.row_loop` has it, over two lists in turn in place of a block: there are no steps to go
+back to, no undo, no promises. A lane in which an arc asks Python, or whose lists are long, is left to the operator, as a whole.
 
 The names in capitals and the functions without a body are *holes*: `afa.compiled.linked_loop` fills them.
 """
@@ -23,12 +23,13 @@ ROW_WORDS = WIDTH = SHOWN = 0
 RUNS = UNASKED = 0
 """Whether rows may stay; the states, as bits, of which `write_event` never tells."""
 SKIPS = 0
-"""1: rows may stay by skips, which pass all events of a step or none; 2: and by others, or taking note, which is left to the operator."""
+"""1: rows may stay by skips, which pass all events of a step or none; 2: also by others, or taking note: steps of several events are
+left to the operator."""
 MORE = 1
 """That there are more rows to take, in another call."""
 ALIKE, LONG, SHORT = 256, 1 << 12, 1 << 14
-"""The most matches of a step out of the order of their ends; the longest list of several rows of one LE; how many rows of lists a lane
-may look at before each row must be worth it."""
+"""The most matches of a step out of the order of their ends; the longest list of several rows of one LE; how many rows of lists a
+lane may look at before each row must be worth it."""
 ASKED = 6
 """From so many rows of a list on the event is asked first whether it lets all of them stay: fewer are looked at sooner."""
 EACH = 64
@@ -47,12 +48,13 @@ def step(words: int, re: int, le: int, src: int, n: int, begin: int, out: int, l
 
 @kernel
 def lanes(w: Any, x: Lane, here: int) -> int:
-    """Take lanes up to ``x.end``; ``here``: the address of ``x``. Returns 0; or MORE: no room for matches, or ``x.stop`` rows taken."""
+    """Take lanes up to ``x.end``. Returns 0; or MORE: there is no room for matches, or ``x.stop`` rows are taken.
+
+    ``here``: the address of ``x``.
+    """
     while x.lane < x.end:
-        begun, matches = x.begun, x.matches
         if x.row == NOWHERE:
-            begun, matches = x.out, 0
-            x.begun, x.matches, x.src, x.n = begun, 0, x.left, 0
+            x.begun, x.matches, x.src, x.n = x.out, 0, x.left, 0
             x.row = peek(x.bounds + 8 * x.lane * LaneBounds.SIZE)
         status = take(w, x, here)
         if status == MORE:

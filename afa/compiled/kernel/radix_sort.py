@@ -20,13 +20,13 @@ BITS = 11
 
 @kernel
 def sort(w: Any, x: RadixPass, here: int) -> int:
-    """Write the rows at ``x.rows`` to ``x.out`` in the order of one digit. Returns whether they were in it, and nothing was written."""
+    """Write the rows at ``x.rows`` to ``x.out`` in the order of one digit. Returns 1 where they are in it: nothing is written."""
     mask = (1 << BITS) - 1
     counts = x.counts
     for digit in range(mask + 1):
         poke(counts + 8 * digit, 0)
     at, last, ordered = x.rows + 8 * x.column, 0, 1
-    for k in range(x.n):
+    for _ in range(x.n):
         digit = (peek(at) - x.low) >> x.shift & mask
         poke(counts + 8 * digit, peek(counts + 8 * digit) + 1)
         ordered &= digit >= last
@@ -39,7 +39,7 @@ def sort(w: Any, x: RadixPass, here: int) -> int:
         poke(counts + 8 * digit, to)
         to += 8 * WIDTH * n
     row = x.rows
-    for k in range(x.n):
+    for _ in range(x.n):
         digit = (peek(row + 8 * x.column) - x.low) >> x.shift & mask
         to = peek(counts + 8 * digit)
         poke(counts + 8 * digit, to + 8 * WIDTH)

@@ -1,0 +1,104 @@
+"""A frame held for many calls: `find`, `backtest` and ``--vary`` sort and encode its rows once, and each pattern more costs its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from afa.errors import AfaError, BudgetError, ChangeError
+from afa.frames.lanes import LaneHistory
+from afa.io.frame import Frame
+from afa.model.automaton import Automaton
+from afa.operator.options import Options
+
+WORD = 8
+"""Bytes of a value; of a text those of its number."""
+
+
+class Prepared(Frame):
+    """What `prepared` returns. In ``with`` it is freed at the end.
+
+    Attributes
+    ----------
+    most : int
+        How many bytes it may take, beside the frame itself: those of all its columns.
+    nbytes : int
+        How many it takes.
+    """
+
+    def __init__(self, given: Any, key: str | Sequence[str] | None, time: str | None, most: int | None) -> None:
+        super().__init__(given)
+        self.own_key, self.own_time = key, time
+        for name in [*([time] if time else []), *([key] if isinstance(key, str) else key or ())]:
+            self.raw(name, "time" if name == time else "key")
+        rows = len(self.raw(self.names[0], "time")) if self.names else 0
+        self.most = WORD * rows * (2 * len(self.names) + 2)  # as they come and by key; the rows' order, and what orders within an LE
+        if most is not None and self.most > most:
+            raise BudgetError(f"expected at most max_bytes={most:,} but got a frame that may take {self.most:,}; drop columns or rows")
+        self.history = LaneHistory(held=True)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it takes beside the frame itself."""
+        return self.history.nbytes
+
+    def keyed(self, pattern: Any, options: Options) -> Options:
+        """Return options with the key of this frame: a query has its own."""
+        if self.own_key is None or not isinstance(pattern, Automaton):
+            return options
+        if "key" in options.said and options.key != self.own_key:
+            raise AfaError(f"expected the key of the prepared frame, {self.own_key!r}, but got key={options.key!r}")
+        return options.but(key=self.own_key)
+
+    def close(self) -> None:
+        """Free what it holds; it can be used again, and is then sorted again."""
+        self.history = LaneHistory(held=True)
+        self._known.clear()
+
+    def __enter__(self) -> Prepared:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def prepared(frame: Any, *, key: str | Sequence[str] | None = None, time: str | None = None, max_bytes: int | None = None) -> Prepared:
+    """Hold a frame for many calls of `find` and `backtest`, which take it in its place.
+
+    Parameters
+    ----------
+    frame : pandas, polars, Arrow, DuckDB relation, dict of columns
+        As of `find`; its values must not change meanwhile.
+    key, time : str, optional
+        As of `find`, of the calls that say none.
+    max_bytes : int, optional
+        How many bytes it may take beside the frame, 16 for each value of a number: `Prepared.most` says how many it is at most.
+
+    Raises
+    ------
+    AfaError
+        A column is missing; or it may take more bytes than that, a `BudgetError`.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import afa
+    >>> class Trade(NamedTuple):
+    ...     price: float
+    >>> def dip(limit):
+    ...     return afa.Automaton(
+    ...         start="0", final={"2"}, event=Trade, arcs=[afa.Arc("0", "1", f"price < {limit}"), afa.Arc("1", "2", "price > 9")]
+    ...     )
+    >>> trades = {"symbol": ["A", "B", "A"], "price": [8.0, 8.5, 9.5], "at": [10, 11, 12]}
+    >>> with prepared(trades, key="symbol", time="at") as history:
+    ...     [len(afa.find(dip(limit), history, window=60)["le"]) for limit in (8, 9)]
+    [0, 1]
+    """
+    from afa.io.frame import is_stored
+
+    if is_stored(frame):
+        raise ChangeError(f"expected a frame in memory but got {frame!r}; read it first, or sweep files as they are")
+    if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 1):
+        raise AfaError(f"expected a number of bytes but got max_bytes={max_bytes!r}")
+    return Prepared(frame, key, time, max_bytes)
