@@ -59,7 +59,7 @@ class LaneProgram:
             if arc.code is None:
                 raise NoLanes(f"{arc.arc!r} runs in Python: {arc.reason}")
             if arc.arc.kind not in (CONSUME, SKIP) or arc.arc.final:
-                raise NoLanes(f"{arc.arc!r} is no arc that each event tries")
+                raise NoLanes(f"{arc.arc!r} is " + ("final while it is in force" if arc.arc.final else "taken between events"))
         states = dict.fromkeys([automaton.start, *(state for arc in automaton.arcs for state in (arc.src, arc.dst))])
         numbers = {state: number for number, state in enumerate(states)}
         runs = any(arc.arc.may_stay for arc in arcs)
@@ -109,6 +109,15 @@ class LaneProgram:
         x[k.Lane.right] = x[k.Lane.left] + 8 * room
         rows.fill(x)
         return x, (begin, event, lists)
+
+
+def why_no_lanes(automaton: Automaton) -> str | None:
+    """Return why an automaton has no lanes; None: it has."""
+    try:
+        LaneProgram(automaton, Strings())
+    except NoLanes as why:
+        return str(why)
+    return None
 
 
 class LaneRows(NamedTuple):

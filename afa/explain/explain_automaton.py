@@ -62,19 +62,26 @@ class Explanation(tuple[ArcExplanation, ...]):
         The events that every match contains, in the order in which its run meets them, as far as not every event is one.
     states : list of Loose
         The states that only arcs to come can connect.
+    no_lanes : str or None
+        Why `afa.find` and `afa.backtest` take whole frames through the operator, not in lanes; None: they do not.
     """
 
     witnesses: list[str]
     states: list[Loose]
+    no_lanes: str | None
 
-    def __new__(cls, arcs: Iterable[ArcExplanation], witnesses: list[str], states: list[Loose]) -> Explanation:
+    def __new__(
+        cls, arcs: Iterable[ArcExplanation], witnesses: list[str], states: list[Loose], no_lanes: str | None
+    ) -> Explanation:
         self = super().__new__(cls, arcs)
-        self.witnesses, self.states = witnesses, states
+        self.witnesses, self.states, self.no_lanes = witnesses, states, no_lanes
         return self
 
     def __str__(self) -> str:
         has = ["every match has, in this order:", *(f"    {text}" for text in self.witnesses)] if self.witnesses else []
-        return "\n".join(map(str, [*self, *has, *self.states]))
+        slow = self.no_lanes is not None and all(each.rung.rung == COMPILED for each in self)
+        lanes = [f"whole frames go through the operator, not in lanes: {self.no_lanes}"] if slow else []
+        return "\n".join(map(str, [*self, *has, *self.states, *lanes]))
 
 
 def explain(self: Automaton) -> Explanation:
@@ -103,10 +110,11 @@ def explain(self: Automaton) -> Explanation:
     state 'a' (start): no arc leaves it yet
     state 'b' (final): no arc leads to it yet
     """
+    from afa.compiled.lane_program import why_no_lanes
     from afa.replay.witness import necessary
 
     witnesses = [witness.text(self.event_schema) for witness in necessary(self).witnesses]
-    return Explanation((_explained(arc, self) for arc in self.arcs), witnesses, loose(self))
+    return Explanation((_explained(arc, self) for arc in self.arcs), witnesses, loose(self), why_no_lanes(self))
 
 
 def rung_of(arc: Arc, automaton: Automaton) -> Rung:

@@ -228,7 +228,8 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     none = np.empty((0, program.entry), np.int64)
     entries = np.concatenate([none, *(each.entries for each in found)])
     entries = entries[~np.isin(frame.of[entries[:, LogRow.key]], left)] if len(left) else entries
-    entries = by_columns(entries, [LogRow.re, LogRow.t])
+    alone = len(frame.order.ends) < 3  # then slices of time stand in the order in which their matches end
+    entries = by_columns(entries, [LogRow.t] if alone else [LogRow.re, LogRow.t])
     table: Columns = {}
     if frame.order.keys is not None:
         own = {field.name: field for field in plan.events.fields}
