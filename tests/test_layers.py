@@ -63,7 +63,7 @@ WITH_ARROW = {
     "afa.cli": "advice batches_in load_query new output_table replay_run request screen vary why write",
     "afa.expression": "functions",
     "afa.compiled": "key_numbers key_parts",
-    "afa.frames": "slicing",
+    "afa.frames": "slicing result_order lane_order",
     "afa.explain.funnel": "funnel",
     "afa.lineage": "lineage_table",
     "afa.operator": "members",

@@ -19,10 +19,11 @@ key_numbers          keys and their numbers; key_arrays: their table; key_parts,
                      key_image: as plain data
 record_words         payloads and registers as words, and back
 program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs
-linked               kernels with the automaton's own functions put in; linked_loop: the loop over rows; linked_best: where only the
+linked               kernels with the automaton's own functions put in; linked_loop: loops over rows; linked_best: where only the
                      longest count
 choices              when code is compiled, and which way rows go (routes); which kernel takes them there: kernel/dispatch
 encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: their way through the kernels
+lane_program         history in lanes: an automaton's code and a frame's rows as kernel/lane_loop takes them, without a store
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force
 router               several stores in the place of one, for threads; workers: the threads

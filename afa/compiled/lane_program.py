@@ -63,8 +63,8 @@ class LaneProgram:
         states = dict.fromkeys([automaton.start, *(state for arc in automaton.arcs for state in (arc.src, arc.dst))])
         numbers = {state: number for number, state in enumerate(states)}
         runs = any(arc.arc.may_stay for arc in arcs)
-        of = [class_of(arc, numbers[arc.arc.src], runs) for arc in arcs]
-        classes, places = classes_of(arcs, numbers, Counter(key for key in of if key is not None), runs)
+        of = [key for arc in arcs if (key := class_of(arc, numbers[arc.arc.src], runs)) is not None]
+        classes, places = classes_of(arcs, numbers, Counter(of), runs)
         if len(classes) > LONGEST // LEAST:
             raise NoLanes("it has too many arcs")
         self.strings, self.payload = strings, payload
@@ -74,7 +74,7 @@ class LaneProgram:
         self.now = np.array([state in automaton.final for state in states], np.int64)
         self._begin = [0, k.FOREVER, 0, k.ALONE, *RecordForms(register, strings).words(automaton.register)]
         self._slots = np.full(2 * len(classes), -1, np.int64)
-        self._codes = [arc.code for arc in arcs]
+        self._codes = [arc.code for arc in arcs if arc.code is not None]
         self._places = []
         used: Counter[Any] = Counter()
         for arc, key in zip(arcs, of):

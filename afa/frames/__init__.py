@@ -1,10 +1,14 @@
-"""Whole frames through operators, for `afa.find` and `afa.backtest`. Nothing of them is kept when they return.
+"""Whole frames, in lanes or through operators, for `afa.find` and `afa.backtest`. Nothing of them is kept when they return.
 
 frame_reading    which columns hold the times and the revisions of a frame, and what its end promises
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take
 slicing          rows by time, in groups of keys, cut into slices with a promise each
+lanes            history in lanes, a key or a slice of its time each, and what of it goes by operators
+lane_order       the rows of a frame by key and time, cut into lanes
+prepared         a frame whose rows are sorted and encoded once, for many calls
 through          slices through an operator; slices of time side by side, of patterns whose matches say when they begin; jobs on
                  all cores
+result_order     the order in which matches stand in a result
 by_rank          rows in an order that is no time's: their rank in place of LE
 arrival          what a live run would have withdrawn
 found            matches as a frame of the kind that came in

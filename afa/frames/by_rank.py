@@ -11,8 +11,8 @@ from afa.errors import AfaError
 from afa.frames.asked import asked
 from afa.frames.found import rows_at, written
 from afa.frames.frame_reading import FrameReading
+from afa.frames.lanes import matches_of
 from afa.frames.slicing import fields_of, ranks_of
-from afa.frames.through import matches_of
 from afa.io.frame import Frame, unit_of_times
 from afa.io.listed_columns import picked
 from afa.operator.options import Options

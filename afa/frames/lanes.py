@@ -1,4 +1,6 @@
-"""Take the rows of a frame in lanes, one for each key, or for slices of a key's time: `afa.compiled.lane_program`.
+"""Find the matches in the rows of a frame: in lanes, one for each key or slice of its time, or by operators.
+
+Lanes are loops over final rows: `afa.compiled.lane_program`.
 
     rows by time --> by key, a stable sort by its rank --> lanes, some to a job --> matches, lane by lane --> by time
 
@@ -14,7 +16,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from afa.compiled import choices
 from afa.compiled.code.payload_layout import Layout
@@ -25,15 +26,14 @@ from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import End
-from afa.frames.result_order import by_digits, by_values, once, ranks_of, settled, taken
-from afa.frames.slicing import MOST, SortedRows, numbered, order_of
-from afa.frames.slicing import ranks_of as ranks_in_list
-from afa.frames.through import Beside, cores, finding, in_threads
+from afa.frames.lane_order import LaneOrder, cut
+from afa.frames.result_order import once, settled, taken
+from afa.frames.slicing import MOST, SortedRows, by_time
+from afa.frames.through import Beside, cores, finding, in_threads, slices
 from afa.io.answer import array
 from afa.io.listed_columns import picked
-from afa.model.event_order import is_list
-from afa.state.key_columns import KeyColumn, KeyColumns
-from afa.state.plain import Unfit, field_columns
+from afa.state.key_columns import KeyColumn
+from afa.state.plain import Unfit
 
 SLICE = 1 << 16
 """How many rows a slice of a key's time has at least."""
@@ -43,36 +43,6 @@ FORMS = 4
 """In how many ways, by key and order, the rows of a frame are held."""
 FEW = 64
 """The most lanes that go through operators again, one by one; of more all rows do."""
-
-
-class LaneOrder(NamedTuple):
-    """The rows of a frame by key and time."""
-
-    index: Any  # the numbers of the rows in this order; None: they stand in it
-    ends: Any  # where the rows of each key end, and 0 before them
-    keys: KeyColumns | None  # in order; None: there are none
-    ranks: Any  # by row, what orders those of one LE; None: they are one step
-
-    @classmethod
-    def of(cls, columns: dict[str, Any], plan: OperatorPlan) -> LaneOrder:
-        """Sort rows. O(rows). Raises `Unfit`, `NoLanes`, `ChangeError` where operators have to take them."""
-        le, ranks = columns["le"], _ranks(columns, plan)
-        index = order_of([le] if ranks is None else [le, ranks])
-        parts = [_arrow(columns.get(name, le)) for name in plan.keys]
-        if not parts:
-            return cls(index, np.array([0, len(le)]), None, ranks)
-        codes, many = numbered(parts)
-        first = np.zeros(many, np.int64)
-        first[codes[::-1]] = np.arange(len(le) - 1, -1, -1)
-        there = np.flatnonzero(np.bincount(codes, minlength=many))
-        values = [taken(part, first[there]) for part in parts]
-        by, place = by_values(values), np.zeros(many, np.int64)
-        place[there[by]] = np.arange(len(there))
-        lane = place[codes]
-        within = by_digits([lane if index is None else lane[index]])
-        ends = np.append(0, np.cumsum(np.bincount(lane, minlength=len(there))))
-        keys = KeyColumns(len(parts), [KeyColumn.from_arrow(pa.array(taken(value, by))) for value in values])
-        return cls(within if index is None else index[within], ends, keys, ranks)
 
 
 class LaneHistory:
@@ -113,10 +83,10 @@ class LaneHistory:
         payload: list[Any] = []
         for slot in Layout.of(plan.events).slots:
             values = columns["le"] if slot.field.name == plan.events.instant else columns[slot.field.name]
-            payload += once(slot.field, lambda slot=slot, values=values: [laid(each) for each in encoded(slot, values, self.strings)])
+            payload += once(slot.field, partial(lambda *of: [laid(each) for each in encoded(*of)], slot, values, self.strings))
         may_cut = plan.window is not None and re is None
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
-        bounds, of = once(("bounds", most), lambda: _cut(le, index, order.ends, most))
+        bounds, of = once(("bounds", most), lambda: cut(le, index, order.ends, most))
         return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds), of)
 
 
@@ -134,6 +104,19 @@ class LaneFrame(NamedTuple):
         places = np.arange(low, high) if self.order.index is None else self.order.index[low:high]
         columns = {name: picked(column, places) for name, column in self.columns.items()}
         return SortedRows(columns, [(0, high - low)], int(self.columns["le"].max()), MOST)
+
+
+def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End, history: Any = None) -> Columns:
+    """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`), in order.
+
+    ``history``: its rows in lanes, if they are held for other patterns.
+    """
+    (found,) = in_lanes([plan], lambda _: columns, threads, end, history or LaneHistory(held=False))
+    if isinstance(found, dict):
+        return found
+    rows, threads = by_time(columns, plan), threads if plan.native else 1
+    work = slices(plan, rows, threads, end) or [finding(plan, rows, group, end) for group in rows.groups]
+    return joined([table for each in in_threads(work, threads) for table in each], plan)
 
 
 Prepared = tuple[LaneProgram, LaneFrame]
@@ -162,8 +145,8 @@ def in_lanes(
     for places in groups.values():
         group = [each for place in places if (each := made[place]) is not None]
         for part in in_threads(jobs(group, threads, not counts), threads):
-            for place, each in zip(places, part):
-                found[place].append(each)
+            for place, one in zip(places, part):
+                found[place].append(one)
 
     def finish(place: int, beside: Beside) -> Columns | int | None:
         plan, each = plans[place], made[place]
@@ -248,56 +231,6 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
         order = once(np.arange(len(table["le"])) if order is None else order, shown) if several else order
         table = table if order is None else {name: taken(column, order) for name, column in table.items()}
     return table
-
-
-def _cut(le: Any, index: Any, ends: Any, most: int) -> tuple[Any, Any]:
-    """Return the bounds of lanes of about ``most`` rows, and of each the number of its key; ``ends``: where the keys' rows end."""
-    sizes = np.diff(ends)
-    bounds, of = np.stack([ends[:-1], ends[1:], ends[1:]], 1), np.arange(len(sizes))
-    for key in np.flatnonzero(sizes > 2 * most)[::-1].tolist():
-        low, high = int(ends[key]), int(ends[key + 1])
-        times = le[low:high] if index is None else le[index[low:high]]
-        places = np.unique(np.searchsorted(times, times[most : high - low - most : most])) + low
-        cuts = np.concatenate([[low], places[places > low], [high]])
-        more = np.stack([cuts[:-1], cuts[1:], np.full(len(cuts) - 1, high)], 1)
-        bounds = np.concatenate([bounds[:key], more, bounds[key + 1 :]])
-        of = np.concatenate([of[:key], np.full(len(more), key), of[key + 1 :]])
-    return np.ascontiguousarray(bounds), of
-
-
-def _ranks(columns: dict[str, Any], plan: OperatorPlan) -> Any:
-    """Return the ranks by which rows of one LE follow each other; None: they are one step."""
-    if plan.order_by is None:
-        return None
-    if is_list(plan.order_by):
-        return ranks_in_list(columns, plan.events, plan.order_by)
-    if plan.order_by not in columns:  # the event's LE
-        return None
-    field = next(field for field in plan.events.fields if field.name == plan.order_by)
-    (found,) = field_columns([columns[plan.order_by]], [field], len(columns["le"]))
-    if found.texts is not None:
-        return ranks_of(pa.DictionaryArray.from_arrays(found.values, found.texts))
-    if found.present is not None or (found.values.dtype.kind == "f" and np.isnan(found.values).any()):
-        raise Unfit
-    return ranks_of(found.values)
-
-
-def _arrow(column: Any) -> Any:
-    """Return a column of a key, of ints, floats, bools or texts. Raises `NoLanes`: only Python tells its values apart."""
-    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-        try:
-            column = pa.array(column, from_pandas=False)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            raise NoLanes("keys of several types") from None
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    value = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    kinds = pa.types
-    if not any(
-        is_kind(value)
-        for is_kind in (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_string, kinds.is_large_string)
-    ):
-        raise NoLanes(f"keys of {value}")
-    return column
 
 
 def _arrays(found: Any) -> list[Any]:

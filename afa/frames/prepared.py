@@ -1,4 +1,4 @@
-"""A frame held for many calls: `find`, `backtest` and ``--vary`` sort and encode its rows once, and each pattern more costs its loop."""
+"""A frame held for many calls: `find` and `backtest` sort and encode its rows once, and each pattern more costs its loop."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ class Prepared(Frame):
         for name in [*([time] if time else []), *([key] if isinstance(key, str) else key or ())]:
             self.raw(name, "time" if name == time else "key")
         rows = len(self.raw(self.names[0], "time")) if self.names else 0
-        self.most = WORD * rows * (2 * len(self.names) + 2)  # as they come and by key; the rows' order, and what orders within an LE
+        self.most = WORD * rows * (2 * len(self.names) + 2)  # values as they come, and by key; the order of rows, and within an LE
         if most is not None and self.most > most:
-            raise BudgetError(f"expected at most max_bytes={most:,} but got a frame that may take {self.most:,}; drop columns or rows")
+            wanted = f"expected at most max_bytes={most:,}"
+            raise BudgetError(f"{wanted} but got a frame that may take {self.most:,}; drop columns or rows")
         self.history = LaneHistory(held=True)
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes beside the frame itself."""
-        return self.history.nbytes
+        found: int = self.history.nbytes
+        return found
 
     def keyed(self, pattern: Any, options: Options) -> Options:
         """Return options with the key of this frame: a query has its own."""
@@ -63,7 +65,9 @@ class Prepared(Frame):
         self.close()
 
 
-def prepared(frame: Any, *, key: str | Sequence[str] | None = None, time: str | None = None, max_bytes: int | None = None) -> Prepared:
+def prepared(
+    frame: Any, *, key: str | Sequence[str] | None = None, time: str | None = None, max_bytes: int | None = None
+) -> Prepared:
     """Hold a frame for many calls of `find` and `backtest`, which take it in its place.
 
     Parameters

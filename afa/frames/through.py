@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from afa.frames.asked import OperatorPlan
-from afa.frames.found import Columns, joined
+from afa.frames.found import Columns
 from afa.frames.frame_reading import End
-from afa.frames.slicing import SortedRows, by_time
+from afa.frames.slicing import SortedRows
 from afa.model.option_values import threads_of
 from afa.operator.contract import Spanned
 from punctuation.promise import Punctuation
@@ -67,18 +67,6 @@ def in_threads(jobs: Sequence[Callable[[Beside], T]], threads: int | None) -> li
     for error in sorted(failed, key=lambda error: isinstance(error, Ended)):
         raise error
     return [future.result() for future in futures]
-
-
-def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End, history: Any = None) -> Columns:
-    """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`); ``history``: its rows in lanes, if they are held."""
-    from afa.frames.lanes import LaneHistory, in_lanes  # which uses this module
-
-    (found,) = in_lanes([plan], lambda _: columns, threads, end, history or LaneHistory(held=False))
-    if isinstance(found, dict):
-        return found
-    rows, threads = by_time(columns, plan), threads if plan.native else 1
-    jobs = slices(plan, rows, threads, end) or [finding(plan, rows, group, end) for group in rows.groups]
-    return joined([table for found in in_threads(jobs, threads) for table in found], plan)
 
 
 def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[Beside], list[Columns]]:

@@ -8,8 +8,8 @@ from afa.frames.asked import TAKES, taken_options
 from afa.frames.by_rank import found_by_rank
 from afa.frames.found import written
 from afa.frames.frame_reading import End, FrameReading
+from afa.frames.lanes import matches_of
 from afa.frames.slicing import columns_of
-from afa.frames.through import matches_of
 from afa.io.frame import Frame, is_stored
 from afa.language.sql_query import over_columns
 from afa.model.renamed import renamed

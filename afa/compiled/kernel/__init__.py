@@ -33,6 +33,8 @@
                          path_sums: sums over all paths; path_rows: the list on the way; path_layout: the table
       key_states         the words of a snapshot
 
+lane_loop    history: rows of one key after another, which nothing revises, over two lists in turn; radix_sort: its matches by time
+
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
   key_table          looks for keys, gives and forgets numbers
   key_hash           where a key stands; key_records: keys that are no word; key_rebuild: the table made anew
@@ -56,6 +58,7 @@ Tests that run most of a file, and go red when it breaks:
     compiled/test_in_force, compiled/test_arc_calls      arc_cursor
     compiled/test_arc_calls, compiled/test_arc_rows      swap, other_rows
     compiled/test_row_loop, compiled/test_runs_or_lists  forward, row_loop, join, one_step, dispatch
+    frames/test_lanes                                    lane_loop, radix_sort
     compiled/test_out_of_order, test_gapless             late_rows
     compiled/test_parts, compiled/test_kept_parts        parts, kept_parts
     compiled/test_parts_by_state                         parts_by_state

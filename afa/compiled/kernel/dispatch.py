@@ -12,6 +12,10 @@
     merge              records
       parts            in order behind all steps, of a list that was long  derive_appended      15 five thousand: push
 
+    a frame of history, of any keys, without a block:
+    lane_loop          an automaton without time-outs or choice, events    in_lanes             3 on 10,000 keys: lanes
+                       that no one revises
+
     lists of marked steps:
     propagate_runs     some arc was ignorable                              propagate            a seventh of the memory: ignorable
       replay           only the longest count, steps behind a late event   propagate_runs       1.4, one late push 42: longest
@@ -19,8 +23,8 @@
 
 The figures are ratios of rates, of one process each, by turns, with equal answers: the benchmark that is named, with the body
 switched off here. What a batch must be like to come as rows (`forward`, `append_packed`) and not as records, and when step
-functions and loops are compiled, says `afa.compiled.choices`. The functions that ask stand in `many`, `one_key`, `forward`,
-`kept_parts`, `propagate` and `propagate_runs`, under these names.
+functions and loops are compiled, says `afa.compiled.choices`; which frames go in lanes, `afa.frames.lanes`. The functions that ask
+stand in `many`, `one_key`, `forward`, `kept_parts`, `propagate` and `propagate_runs`, under these names.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ ROW_WORDS = WIDTH = SHOWN = 0
 RUNS = UNASKED = 0
 """Whether rows may stay; the states, as bits, of which `write_event` never tells."""
 SKIPS = 0
-"""1: rows may stay by skips, which pass all events of a step or none; 2: also by others, or taking note: steps of several events are
-left to the operator."""
+"""1: rows may stay by skips, which pass all events of a step or none; 2: also by others, or taking note: then steps of several
+events are left to the operator."""
 MORE = 1
 """That there are more rows to take, in another call."""
 ALIKE, LONG, SHORT = 256, 1 << 12, 1 << 14
@@ -127,7 +127,7 @@ def take(w: Any, x: Lane, here: int) -> int:
         if SKIPS and several > 1:
             count = passed(out, count, several)
         # Each partial match once, by start: of one row they mostly are. What of them is final, and when the list may stay.
-        mixed, finals, states, low, high = several > 1, 0, 0, FOREVER, BEGINNING
+        mixed, finals, states, low, high = int(several > 1), 0, 0, FOREVER, BEGINNING
         while True:
             if mixed:
                 count = settled(out, count)

@@ -25,7 +25,7 @@ def sort(w: Any, x: RadixPass, here: int) -> int:
     counts = x.counts
     for digit in range(mask + 1):
         poke(counts + 8 * digit, 0)
-    at, last, ordered = x.rows + 8 * x.column, 0, 1
+    at, last, ordered = x.rows + 8 * x.place, 0, 1
     for _ in range(x.n):
         digit = (peek(at) - x.low) >> x.shift & mask
         poke(counts + 8 * digit, peek(counts + 8 * digit) + 1)
@@ -40,7 +40,7 @@ def sort(w: Any, x: RadixPass, here: int) -> int:
         to += 8 * WIDTH * n
     row = x.rows
     for _ in range(x.n):
-        digit = (peek(row + 8 * x.column) - x.low) >> x.shift & mask
+        digit = (peek(row + 8 * x.place) - x.low) >> x.shift & mask
         to = peek(counts + 8 * digit)
         poke(counts + 8 * digit, to + 8 * WIDTH)
         for j in range(WIDTH):
