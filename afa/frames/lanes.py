@@ -211,8 +211,10 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     none = np.empty((0, program.entry), np.int64)
     entries = np.concatenate([none, *(each.entries for each in found)])
     entries = entries[~np.isin(frame.of[entries[:, LogRow.key]], left)] if len(left) else entries
-    alone = len(frame.order.ends) < 3  # then slices of time stand in the order in which their matches end
-    entries = by_columns(entries, [LogRow.t] if alone else [LogRow.re, LogRow.t])
+    several = frame.order.ranks is not None  # steps of one LE, which may have the same match
+    mixed = several or any(each.tied for each in found)
+    # Slices of time of one key stand in the order in which their matches end.
+    entries = by_columns(entries, [LogRow.re, LogRow.t] if mixed or len(frame.order.ends) > 2 else [LogRow.t])
     table: Columns = {}
     if frame.order.keys is not None:
         own = {field.name: field for field in plan.events.fields}
@@ -224,8 +226,7 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     if again:
         objects = {name: column.objects() for name, column in table.items() if isinstance(column, KeyColumn)}
         table = joined([{**table, **objects, "diff": np.ones(len(entries), np.int64)}, *again], plan)
-    several = frame.order.ranks is not None  # steps of one LE may have the same match
-    if several or any(each.tied for each in found):
+    if mixed:
         shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
         order = settled(None, shown[:2], shown[2:])
         order = once(np.arange(len(table["le"])) if order is None else order, shown) if several else order

@@ -12,10 +12,11 @@ import pytest
 import afa.compiled
 import afa.extra.situations
 import speculation
-from afa.compiled.kernel import key_layout, layout, path_layout, scan_layout
+from afa.compiled.kernel import key_layout, lane_loop, layout, path_layout, radix_sort, scan_layout
 from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.kernel.record import COLUMN, Record
 from afa.compiled.machine import kernel_ir
+from afa.compiled.machine.kernel_words import WORD, Signature
 from afa.extra.situations import reading_kernel, reading_layout
 from speculation.rows import row_entry, row_layout
 
@@ -66,6 +67,10 @@ def test_each_field_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_ir.kernels()
     kernel_ir.functions(row_entry.main)
     kernel_ir.functions(reading_kernel.main)
+    kernel_ir.functions(
+        lane_loop.lanes, {name: Signature(name, (WORD,) * n, WORD) for name, n in (("write_event", 5), ("step", 9))}
+    )
+    kernel_ir.functions(radix_sort.sort)
     for name, record in RECORDS.items():
         for field in (field for field in record.FIELDS if field in vars(record)):
             printed = name == "Loop" and re.search(rf"%{field}\b|\"{field}0?\"", source)

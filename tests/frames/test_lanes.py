@@ -38,15 +38,15 @@ class Reg(NamedTuple):
     m: int | None = None
 
 
-FENCES = (
-    "True", "e.n > 0", "e.n < r.n", "e.x > r.x", "e.x < 0", "e.b", "e.s == r.s", "e.s == 'b'", "e.m is None", "e.m is not None and e.m > 0",
-    "e.n == r.n", "e.n % 2 == 0", "e.x != e.x", "e.m is not None and r.m is not None and e.m <= r.m", "e.n // 2 > r.n - 2", "not e.b",
-    "e.y is None or e.y > 0.5", "10 // e.n > 3",
-)  # fmt: skip
-TRANSFERS = (
-    None, "(e.n, e.x, e.s, e.m)", "(r.n + e.n, r.x, r.s, r.m)", "(r.n + 1, r.x + e.x, e.s, r.m)", "(r.n, e.x if e.x > r.x else r.x, r.s, e.m)",
-    "(r.n * e.n + 7, r.x, r.s, r.m)", "(r.n % 3, r.x, r.s, None)",
-)  # fmt: skip
+FENCES = [
+    *("True", "e.n > 0", "e.n < r.n", "e.x > r.x", "e.x < 0", "e.b", "e.s == r.s", "e.s == 'b'", "e.m is None", "not e.b"),
+    *("e.m is not None and e.m > 0", "e.n == r.n", "e.n % 2 == 0", "e.x != e.x", "e.n // 2 > r.n - 2"),
+    *("e.m is not None and r.m is not None and e.m <= r.m", "e.y is None or e.y > 0.5", "10 // e.n > 3"),
+]
+TRANSFERS = [
+    *(None, "(e.n, e.x, e.s, e.m)", "(r.n + e.n, r.x, r.s, r.m)", "(r.n + 1, r.x + e.x, e.s, r.m)", "(r.n % 3, r.x, r.s, None)"),
+    *("(r.n, e.x if e.x > r.x else r.x, r.s, e.m)", "(r.n * e.n + 7, r.x, r.s, r.m)"),
+]
 
 
 def automaton(choose: Any) -> Automaton:
@@ -55,7 +55,7 @@ def automaton(choose: Any) -> Automaton:
     states = [str(i) for i in range(count)]
     arcs, wild = [], choose.chance(15)
     fences = FENCES if wild else FENCES[:-1]
-    transfers = TRANSFERS if wild else TRANSFERS[:-2]
+    transfers = TRANSFERS if wild else TRANSFERS[:-1]
     for number in range(choose.number(count - 1, 2 * count + 1)):
         src = states[number] if number < count - 1 else choose.one(states)
         dst = states[number + 1] if number < count - 1 else choose.one(states)
