@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.code.arc_code import words
-from afa.compiled.code.native_arc import compiled_arc
+from afa.compiled.code.arc_code import ArcCode, words
+from afa.compiled.code.native_arc import CompiledArc, compiled_arc
 from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import EncodedColumn, beyond, ends, numbered
@@ -23,10 +23,11 @@ from afa.compiled.kernel import lane_loop, radix_sort
 from afa.compiled.kernel import layout as k
 from afa.compiled.linked import Linked
 from afa.compiled.linked_loop import linked_lanes
+from afa.compiled.machine.native import native
 from afa.compiled.memory import address
 from afa.compiled.record_words import RecordForms
 from afa.compiled.slots import LEAST, LONGEST, class_of, classes_of
-from afa.model.arc import CONSUME, SKIP
+from afa.model.arc import EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.state.plain import Unfit, field_columns, ints
 
@@ -58,26 +59,29 @@ class LaneProgram:
         for arc in arcs:
             if arc.code is None:
                 raise NoLanes(f"{arc.arc!r} runs in Python: {arc.reason}")
-            if arc.arc.kind not in (CONSUME, SKIP) or arc.arc.final:
-                raise NoLanes(f"{arc.arc!r} is " + ("final while it is in force" if arc.arc.final else "taken between events"))
+            if arc.arc.final:
+                raise NoLanes(f"{arc.arc!r} is final while it is in force")
+        events = [arc for arc in arcs if arc.arc.reads_event]
+        waits = _waits(automaton, arcs)
         states = dict.fromkeys([automaton.start, *(state for arc in automaton.arcs for state in (arc.src, arc.dst))])
         numbers = {state: number for number, state in enumerate(states)}
-        runs = any(arc.arc.may_stay for arc in arcs)
-        of = [key for arc in arcs if (key := class_of(arc, numbers[arc.arc.src], runs)) is not None]
-        classes, places = classes_of(arcs, numbers, Counter(of), runs)
+        runs = any(arc.arc.may_stay for arc in events)
+        of = [key for arc in events if (key := class_of(arc, numbers[arc.arc.src], runs)) is not None]
+        classes, places = classes_of(events, numbers, Counter(of), runs)
         if len(classes) > LONGEST // LEAST:
             raise NoLanes("it has too many arcs")
         self.strings, self.payload = strings, payload
         self.matches = RecordForms(Layout.of(automaton.match_schema), strings)
-        self._loop = linked_lanes(classes, register.width, self.matches.layout.width, payload, runs)
+        self._loop = linked_lanes(classes, register.width, self.matches.layout.width, payload, runs, bool(waits))
         self.row, self.entry = k.NodeRow.register + register.width, k.LogRow.register + register.width
         self.now = np.array([state in automaton.final for state in states], np.int64)
         self._begin = [0, k.FOREVER, 0, k.ALONE, *RecordForms(register, strings).words(automaton.register)]
         self._slots = np.full(2 * len(classes), -1, np.int64)
-        self._codes = [arc.code for arc in arcs if arc.code is not None]
+        self._codes = [arc.code for arc in events if arc.code is not None]
+        self.states, self.waits = len(states), [(numbers[src], codes) for src, codes in waits]
         self._places = []
         used: Counter[Any] = Counter()
-        for arc, key in zip(arcs, of):
+        for arc, key in zip(events, of):
             place = places[key][0] + used[key]
             used[key] += 1
             self._slots[2 * place] = numbers[arc.arc.dst]
@@ -91,24 +95,63 @@ class LaneProgram:
     def ready(self) -> None:
         """Compile the loop, and write the constants; texts have all got their numbers."""
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())
-        found = [words(code.params, self.strings) for code in self._codes]
+        more = [code for _, codes in self.waits for code in codes if code is not None]
+        found = [words(code.params, self.strings) for code in (*self._codes, *more)]
         self._constants = np.array([word for each in found for word in each] or [0], np.int64)
-        at = address(self._constants)
-        for place, each in zip(self._places, found):
-            self._slots[2 * place + 1] = at
-            at += 8 * len(each)
+        at = address(self._constants) + 8 * np.cumsum([0, *map(len, found)])
+        self._slots[[2 * place + 1 for place in self._places]] = at[: len(self._places)]
+        places, size = iter(at[len(self._places) :].tolist()), k.LaneWait.SIZE
+        self._waits = np.zeros(self.states + size * len(self.waits), np.int64)
+        for number, (state, codes) in enumerate(self.waits):
+            row = self.states + number * size
+            for word, code in zip((k.LaneWait.code, k.LaneWait.then), codes):
+                if code is not None:
+                    address_of = native.function(code.key, lambda code=code: code.ir)  # type: ignore[misc]
+                    self._waits[row + word : row + word + 2] = address_of, next(places)
+            self._waits[row + k.LaneWait.next] = self._waits[state]
+            self._waits[state] = address(self._waits) + 8 * row
 
     def call(self, rows: LaneRows) -> Any:
         """Return the words of a call, a `Lane`, and the arrays whose addresses they hold."""
         x = np.zeros(k.Lane.payload + self.payload.width, np.int64)
         room = LIST * self.row
+        x[k.Lane.waits], x[k.Lane.clock], spare = address(self._waits), rows.clock, np.empty(self.row, np.int64)
+        x[k.Lane.spare] = address(spare)
         begin, event = np.array(self._begin, np.int64), np.zeros(k.EventRow.payload + self.payload.width, np.int64)
         lists = np.empty(2 * room, np.int64)
         x[k.Lane.slots], x[k.Lane.now], x[k.Lane.begin] = address(self._slots), address(self.now), address(begin)
         x[k.Lane.event], x[k.Lane.left], x[k.Lane.room] = address(event), address(lists), room
         x[k.Lane.right] = x[k.Lane.left] + 8 * room
         rows.fill(x)
-        return x, (begin, event, lists)
+        return x, (begin, event, lists, spare)
+
+
+def _waits(automaton: Automaton, arcs: Sequence[CompiledArc]) -> list[tuple[str, tuple[ArcCode, ArcCode | None]]]:
+    """Return the time-outs that lead to a match: the state, the code of the instant, and that of an epsilon arc behind it, or None.
+
+    Raises `NoLanes` where something may go on from there, or an epsilon arc stands elsewhere.
+    """
+    leaving: dict[str, list[CompiledArc]] = {}
+    for arc in arcs:
+        leaving.setdefault(arc.arc.src, []).append(arc)
+    found: list[tuple[str, tuple[ArcCode, ArcCode | None]]] = []
+    behind = set[int]()
+    for arc in arcs:
+        if arc.arc.kind != TIMEOUT:
+            continue
+        over = arc.arc.dst
+        ends = leaving.get(over, [])
+        on = [each for each in ends if each.arc.kind != EPSILON or each.arc.dst in leaving]
+        if on or arc.arc.src == automaton.start:
+            raise NoLanes(f"what {arc.arc!r} leads to may go on")
+        assert arc.code is not None
+        found += [(arc.arc.src, (arc.code, None))] if over in automaton.final else []
+        found += [(arc.arc.src, (arc.code, each.code)) for each in ends if each.arc.dst in automaton.final]
+        behind.update(id(each) for each in ends)
+    for arc in arcs:
+        if arc.arc.kind == EPSILON and (id(arc) not in behind or any(c.arc.reads_event and c.arc.dst == arc.arc.src for c in arcs)):
+            raise NoLanes(f"{arc.arc!r} is taken between events")
+    return found
 
 
 def why_no_lanes(automaton: Automaton) -> str | None:
@@ -130,6 +173,7 @@ class LaneRows(NamedTuple):
     payload: list[Any]  # the column of each word
     index: Any  # the numbers of the rows, lane by lane; None: they stand so
     bounds: Any  # `LaneBounds` of each lane
+    clock: int = k.BEGINNING  # time-outs fire up to this instant
 
     def fill(self, x: Any) -> None:
         """Write where the columns stand into the words of a call."""

@@ -29,14 +29,16 @@ def linked_loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs:
     )
 
 
-def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, start: int = 0) -> Linked:
-    """Return the loop over lanes; ``shown``: how many words of a register a match shows."""
-    key = f"{shown} {_key(classes, width, payload, runs, start)}"
+def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, waits: bool) -> Linked:
+    """Return the loop over lanes; ``shown``: how many words of a register a match shows, ``waits``: whether there are time-outs."""
+    key = f"{shown} {int(waits)} {_key(classes, width, payload, runs, 0)}"
     skips = {c.state for c in classes if c.skip}
     # Whether one row of a state may stay by a skip, or by an ignorable arc, or by a skip that takes note of what it passes.
     mixed = any((c.skip and c.code.transfer is not None) or (c.ignorable and not c.skip and c.state in skips) for c in classes)
-    constants = {**_constants(classes, width, runs), "SHOWN": shown, "SKIPS": 2 if mixed else int(bool(skips))}
-    return Linked(lane_loop.lanes, key, constants, _holes(classes, width, payload, runs, start, k.Lane))
+    constants = {"SHOWN": shown, "WAITS": int(waits), "SKIPS": 2 if mixed else int(bool(skips))}
+    return Linked(
+        lane_loop.lanes, key, _constants(classes, width, runs) | constants, _holes(classes, width, payload, runs, 0, k.Lane)
+    )
 
 
 def _constants(classes: Sequence[SlotClass], width: int, runs: bool) -> dict[str, int]:

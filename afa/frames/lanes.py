@@ -34,6 +34,7 @@ from afa.io.answer import array
 from afa.io.listed_columns import picked
 from afa.state.key_columns import KeyColumn
 from afa.state.plain import Unfit
+from punctuation.time import BEGINNING, FOREVER
 
 SLICE = 1 << 16
 """How many rows a slice of a key's time has at least."""
@@ -58,8 +59,8 @@ class LaneHistory:
         arrays = {id(each): each for known in self._known.values() for found in known.values() for each in _arrays(found)}
         return sum(each.nbytes for each in arrays.values())
 
-    def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int) -> LaneFrame:
-        """Return the rows as a pattern takes them. Raises what `LaneOrder.of` raises."""
+    def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int, end: End) -> LaneFrame:
+        """Return the rows as a pattern takes them, for time-outs up to ``end``. Raises what `LaneOrder.of` raises."""
         given = columns["le"], columns.get("re")
         form = plan.keys, plan.order_by, plan.tick, *map(id, given)
         if form not in self._known:
@@ -87,7 +88,8 @@ class LaneHistory:
         may_cut = plan.window is not None and re is None
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
         bounds, of = once(("bounds", most), lambda: cut(le, index, order.ends, most))
-        return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds), of)
+        clock = FOREVER if end == "forever" else int(once("latest", lambda: le.max() if len(le) else BEGINNING))
+        return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds, clock), of)
 
 
 class LaneFrame(NamedTuple):
@@ -136,7 +138,7 @@ def in_lanes(
     ``columns``: the rows as a pattern takes them (`afa.frames.slicing.columns_of`).
     """
     threads = cores() if threads is None else threads
-    made = [prepared_lanes(columns(plan), plan, threads, history) for plan in plans]
+    made = [prepared_lanes(columns(plan), plan, threads, history, end) for plan in plans]
     groups: dict[int, list[int]] = {}  # patterns of the same lanes go through them in turn, while these are in the cache
     for place, each in enumerate(made):
         if each is not None:
@@ -152,7 +154,8 @@ def in_lanes(
         plan, each = plans[place], made[place]
         if each is None:
             return None
-        if counts and not any(len(part.left) for part in found[place]) and each[1].order.ranks is None:
+        whole = each[1].order.ranks is not None or each[0].waits  # whose matches are told apart where they are all there
+        if counts and not whole and not any(len(part.left) for part in found[place]):
             return sum(int(part.counts.sum()) for part in found[place])
         if counts:
             (table,) = in_lanes([plan], columns, 1, end, history)
@@ -174,7 +177,7 @@ def jobs(made: Sequence[Prepared], threads: int, write: bool) -> list[Callable[[
     return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
 
-def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory) -> Prepared | None:
+def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: End) -> Prepared | None:
     """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
     if plan.lanes is None or "diff" in columns:
         return None
@@ -182,7 +185,7 @@ def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, hi
         program = LaneProgram(plan.automaton, history.strings)
         if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
             return None
-        frame = history.rows(columns, plan, threads)
+        frame = history.rows(columns, plan, threads, end)
     except (NoLanes, Unfit, ChangeError, UnicodeError):
         return None
     program.ready()
@@ -211,7 +214,7 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     none = np.empty((0, program.entry), np.int64)
     entries = np.concatenate([none, *(each.entries for each in found)])
     entries = entries[~np.isin(frame.of[entries[:, LogRow.key]], left)] if len(left) else entries
-    several = frame.order.ranks is not None  # steps of one LE, which may have the same match
+    several = bool(frame.order.ranks is not None or program.waits)  # then two of one LE may be the same
     mixed = several or any(each.tied for each in found)
     # Slices of time of one key stand in the order in which their matches end.
     entries = by_columns(entries, [LogRow.re, LogRow.t] if mixed or len(frame.order.ends) > 2 else [LogRow.t])

@@ -67,9 +67,8 @@ def test_each_field_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_ir.kernels()
     kernel_ir.functions(row_entry.main)
     kernel_ir.functions(reading_kernel.main)
-    kernel_ir.functions(
-        lane_loop.lanes, {name: Signature(name, (WORD,) * n, WORD) for name, n in (("write_event", 5), ("step", 9))}
-    )
+    holes = {name: Signature(name, (WORD,) * n, WORD) for name, n in (("write_event", 5), ("step", 9))}
+    kernel_ir.functions(lane_loop.lanes, {**holes, "WAITS": 1})
     kernel_ir.functions(radix_sort.sort)
     for name, record in RECORDS.items():
         for field in (field for field in record.FIELDS if field in vars(record)):

@@ -67,6 +67,11 @@ def automaton(choose: Any) -> Automaton:
         else:
             arcs.append(Arc(src, dst, choose.one(fences), choose.one(transfers), name=str(number)))
     final = {states[-1], *([choose.one(states)] if choose.chance(20) else [])}
+    for number in range(choose.number(0, 2) if choose.chance(30) else 0):
+        at, src = choose.one(["r.n + 9", "r.n * 7", "r.n * r.n"]), choose.one(states[1:])
+        arcs.append(Arc.timeout(src, "over" if number else "w", at, name=f"{src} {number}"))
+        arcs += [Arc.epsilon("over", "w", "r.n < 3", "(r.n, 0.5, r.s, None)", name="over")] if number else []
+        final |= {"w"}
     return Automaton(start="0", final=final, arcs=arcs, event=Row, register=Reg())
 
 
@@ -141,7 +146,7 @@ def automata(seed: str, count: int) -> int:
         pattern = automaton(choose)
         for keys, window in itertools.product(["none", "int", "text", "float", "two"], [None, 1, 9, 40]):
             rows = frame(choose, keys)
-            given: dict[str, Any] = {"window": window, "threads": choose.number(1, 3)}
+            given: dict[str, Any] = {"window": window, "threads": choose.number(1, 3), "end": choose.one(["latest", "forever"])}
             if keys != "none":
                 given["key"] = ["key", "other"] if keys == "two" else "key"
             if choose.chance(25):
@@ -165,6 +170,8 @@ KINDS = {
     "negated": Allowed(start=True),
     "sums": Allowed(sums=True),
     "beside": Allowed(start=True, beside=True),
+    "ends": Allowed(start=True, end=True),
+    "later": Allowed(end=True, later=True),
 }
 
 
@@ -184,7 +191,7 @@ def queries(kind: str, seed: str, count: int) -> int:
         columns["at"] = columns.pop("when")
         del columns["diff"], columns["until"]
         if items:
-            matches += same(query, columns, threads=choose.number(1, 3))
+            matches += same(query, columns, threads=choose.number(1, 3), end=choose.one(["latest", "forever"]))
     return matches
 
 

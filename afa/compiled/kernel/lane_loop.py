@@ -15,13 +15,15 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.native_call import kernel, peek, poke
+from afa.compiled.kernel.native_call import call4, kernel, peek, poke
 from afa.compiled.kernel.row_loop import STAYED, repeats
 
 ROW_WORDS = WIDTH = SHOWN = 0
 """Words of a row of a list, of a register; how many of these a match shows."""
 RUNS = UNASKED = 0
 """Whether rows may stay; the states, as bits, of which `write_event` never tells."""
+WAITS = 0
+"""Whether there are time-outs; their matches come at once, or behind an epsilon arc, and nothing goes on from there."""
 SKIPS = 0
 """1: rows may stay by skips, which pass all events of a step or none; 2: also by others, or taking note: then steps of several
 events are left to the operator."""
@@ -55,7 +57,8 @@ def lanes(w: Any, x: Lane, here: int) -> int:
     while x.lane < x.end:
         if x.row == NOWHERE:
             x.begun, x.matches, x.src, x.n = x.out, 0, x.left, 0
-            x.row = peek(x.bounds + 8 * x.lane * LaneBounds.SIZE)
+            x.before = BEGINNING
+            x.row = peek(x.bounds + 8 * (x.lane * LaneBounds.SIZE + LaneBounds.first))
         status = take(w, x, here)
         if status == MORE:
             return MORE
@@ -92,6 +95,12 @@ def take(w: Any, x: Lane, here: int) -> int:
             if n == 0:
                 break
             poke(begin + 8 * NodeRow.until, BEGINNING)
+        if WAITS:
+            status = fire(w, x, src, n, x.before + 1, after)
+            if status != LANE_DONE:
+                x.stop, x.row, x.src, x.n = stop - row, row, src, n
+                return status
+            x.before = after
         # All rows of one step, each over the list before; most often there is one.
         first, le, seq, count, several, stays, more = row, after, rank, 0, 0, 0, 1
         poke(begin + 8 * NodeRow.start, le)
@@ -104,7 +113,7 @@ def take(w: Any, x: Lane, here: int) -> int:
                 after, rank = peek(le_at + 8 * place), peek(seq_at + 8 * (place & seq_mask))
             more = row < end and after == le and rank == seq
             alone = several == 0 and more == 0
-            asked = RUNS and n >= ASKED and alone and wanted & UNASKED == 0 and le < lowest and re >= highest
+            asked = RUNS and WAITS == 0 and n >= ASKED and alone and wanted & UNASKED == 0 and le < lowest and re >= highest
             unchanged = write_event(here, event, here_at, re, asked)
             if asked and unchanged & wanted == wanted:
                 stays = 1
@@ -115,7 +124,7 @@ def take(w: Any, x: Lane, here: int) -> int:
                 return LANE_ASKS if made == BY_ARCS else LANE_LONG
             count += made & (1 << STAYED) - 1
             looks += EACH - n
-            if RUNS and alone and wanted != -1 and count == n and made >> STAYED == n:
+            if RUNS and WAITS == 0 and alone and wanted != -1 and count == n and made >> STAYED == n:
                 stays = 1
             several += 1
         if stays:
@@ -126,6 +135,11 @@ def take(w: Any, x: Lane, here: int) -> int:
             return LANE_ASKS
         if SKIPS and several > 1:
             count = passed(out, count, several)
+        if WAITS:
+            status = fire(w, x, out, count, BEGINNING, le)
+            if status != LANE_DONE:
+                x.stop, x.row, x.src, x.n = stop - first, first, src, n
+                return status
         # Each partial match once, by start: of one row they mostly are. What of them is final, and when the list may stay.
         mixed, finals, states, low, high = int(several > 1), 0, 0, FOREVER, BEGINNING
         while True:
@@ -155,7 +169,46 @@ def take(w: Any, x: Lane, here: int) -> int:
                 return status
         wanted, lowest, highest = -1 if finals else states | 1 << STATES, low, high
         src, out, n = out, src, count
-    x.stop = max(stop - row, 1)
+    x.stop, x.row, x.src, x.n = max(stop - row, 1), row, src, n
+    return fire(w, x, src, n, x.before + 1, x.clock) if WAITS else LANE_DONE
+
+
+@kernel
+def fire(w: Any, x: Lane, src: int, n: int, since: int, until: int) -> int:
+    """Tell the matches of the time-outs of a list: those of its rows that fall in [since, until].
+
+    With BEGINNING as ``since`` those of new rows, which have come to their states at ``until``, where time-outs before fire, too.
+    What is told twice is one match where all are there. Returns LANE_DONE, MORE or LANE_ASKS.
+    """
+    entry, made, spare = x.out, 0, x.spare
+    for k in range(n):
+        row = src + 8 * k * ROW_WORDS
+        link = peek(x.waits + 8 * peek(row + 8 * NodeRow.state))
+        if since == BEGINNING and peek(row + 8 * NodeRow.end) != ALONE:  # a row that has stayed by a skip
+            link = 0
+        while link != 0:
+            register = row + 8 * NodeRow.register
+            if call4(peek(link + 8 * LaneWait.code), 0, register, spare, peek(link + 8 * LaneWait.constants)) < 0:
+                return LANE_ASKS
+            t = peek(spare)
+            if since == BEGINNING and t <= until:
+                t = until
+            taken = int(since <= t and t <= until and t < peek(row + 8 * NodeRow.until))
+            then = peek(link + 8 * LaneWait.then)
+            if taken and then != 0:
+                taken = call4(then, 0, register, spare, peek(link + 8 * LaneWait.then_constants))
+                if taken < 0:
+                    return LANE_ASKS
+                register = spare
+            if taken:
+                made += 1
+                if x.write:
+                    if entry + 8 * (LogRow.register + WIDTH) > x.out_end:
+                        return MORE
+                    write_match(w, x, entry, t, peek(row + 8 * NodeRow.until), register)
+                    entry += 8 * (LogRow.register + WIDTH)
+            link = peek(link + 8 * LaneWait.next)
+    x.out, x.matches = entry, x.matches + made
     return LANE_DONE
 
 
@@ -235,15 +288,21 @@ def told(w: Any, x: Lane, out: int, count: int, le: int, now: int) -> int:
             if x.write:
                 if entry + 8 * (LogRow.register + WIDTH) > x.out_end:
                     return MORE
-                poke(entry + 8 * LogRow.key, x.lane)
-                poke(entry + 8 * LogRow.sign, 1)
-                poke(entry + 8 * LogRow.t, le)
-                poke(entry + 8 * LogRow.re, re)
-                for j in range(WIDTH):
-                    poke(entry + 8 * (LogRow.register + j), peek(row + 8 * (NodeRow.register + j)))
+                write_match(w, x, entry, le, re, row + 8 * NodeRow.register)
                 entry += 8 * (LogRow.register + WIDTH)
     x.out, x.matches, x.tied = entry, x.matches + made, x.tied | tied
     return LANE_DONE
+
+
+@kernel
+def write_match(w: Any, x: Lane, entry: int, t: int, re: int, register: int) -> None:
+    """Write a match of the lane at work as an entry of the output log."""
+    poke(entry + 8 * LogRow.key, x.lane)
+    poke(entry + 8 * LogRow.sign, 1)
+    poke(entry + 8 * LogRow.t, t)
+    poke(entry + 8 * LogRow.re, re)
+    for j in range(WIDTH):
+        poke(entry + 8 * (LogRow.register + j), peek(register + 8 * j))
 
 
 @kernel

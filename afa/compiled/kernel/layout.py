@@ -776,6 +776,10 @@ class Lane(Record, of="w"):
     out_end = Record.word("address of the end of the room for matches")
     stop = Record.word("how many more rows to take in this call")
     tied = Record.word("whether matches of one step were not in the order of their ends")
+    before = Record.word("LE of the step before")
+    clock = Record.word("time-outs fire up to this instant behind the last row")
+    waits = Record.word("by state, at this address: address of its first time-out, a `LaneWait`; 0: none")
+    spare = Record.word("address of room for a row")
     payload = Record.words("addresses of the columns of the payload")
 
 
@@ -785,6 +789,16 @@ class LaneBounds(Record, of="w"):
     first = Record.word("its first row")
     begins = Record.word("one past the last row at which a run may begin")
     end = Record.word("one past its last row")
+
+
+class LaneWait(Record, of="w"):
+    """A time-out of a state, whose match comes at once, or behind an epsilon arc."""
+
+    code = Record.word("address of the code that tells its instant")
+    constants = Record.word("address of its constants")
+    then = Record.word("address of the code of the epsilon arc; 0: none")
+    then_constants = Record.word("address of its constants")
+    next = Record.word("address of the next one of the state; 0: none")
 
 
 LANE_DONE, LANE_ASKS, LANE_LONG = 0, 2, 3  # what became of a lane: it is done; an arc asks Python; its lists are long
