@@ -43,6 +43,7 @@ NAMES = (
     "payloads",
     "cli",
     "find",
+    "lanes",
     "lineage",
     "longest",
     "windows",

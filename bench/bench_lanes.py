@@ -1,13 +1,14 @@
-"""What history costs in lanes: `find`, `backtest` and prepared frames beside the operator (``engine="compiled"``), of the same rows.
+"""What history costs in lanes: `find`, `backtest`, prepared frames beside the operator (``engine="compiled"``), of the same rows.
 
-Sweeps of constants over 10,000 keys with 400 rows each, matches written or counted; one frame by int keys, text keys, no keys; kinds
-of patterns on one key and on 10,000. User and system time of all threads, and wall time; the best of the rounds, in turn.
+Sweeps of constants over 10,000 keys with 400 rows each, matches written or counted; one frame by int keys, text keys, no keys;
+kinds of patterns on one key and on 10,000. User and system time of all threads, and wall time; the best of the rounds, in turn.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,12 @@ class Tick(NamedTuple):
 
 
 class Priced(NamedTuple):
+    kind: str
+    price: float
+
+
+class Keyed(NamedTuple):
+    key: int
     kind: str
     price: float
 
@@ -70,24 +77,111 @@ V_OF_SQL = """
         {partition} ORDER BY at MEASURES LAST(c.change) AS x ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW
         PATTERN (a b+ c+) WITHIN {window} DEFINE a AS change < -0.5, b AS change < 0, c AS change > 0)
 """
+KLEENE = "PATTERN SEQ(a a, b+ b[], c c) WHERE {strategy} {{ {parts}{where} }} WITHIN {window}"
+QUERIES = {
+    "a b+ c in a row, b falls": ("partition_contiguity", "b[i].price < b[i-1].price"),
+    "a b+ c, next match, b falls": ("skip_till_next_match", "b[i].price < b[i-1].price"),
+    "a b+ c, any match, b above a": ("skip_till_any_match", "b[i].price > a.price"),
+}
+Case = tuple[Any, dict[str, Any], dict[str, Any]]
+"""A pattern, its rows, the options of `find`."""
 
 
-def patterns(keys: int) -> dict[str, tuple[Any, dict[str, Any], dict[str, Any]]]:
-    """Patterns, each with its rows and options."""
-    key, by, rows = {"key": "key"} if keys > 1 else {}, "by key" if keys > 1 else "", 4_000_000 // keys
-    window = WINDOW if keys == 1 else ROWS * keys
-    near, prices = 50 * keys, priced(keys, rows // 4)
-    texts = {
-        "falls, b[i].price < b[i-1].price": f"a b+ c {by} where a.kind == 'a' and b[i].price < b[i-1].price and c.kind == 'c' within {near}",
-        "Q3: a b+ c, sums": f"a b+ c {by} where a.kind == 'a' and b.kind == 'b' and b[i].price > a.price and c.kind == 'c' within {near}",
+def cases(keys: int, scale: int) -> Iterator[tuple[str, Case]]:
+    """Kinds of patterns over rows of so many keys."""
+    key, rows = {"key": "key"} if keys > 1 else {}, max(ROWS * KEYS // (keys * scale), 4)
+    changes, prices = ticks(keys, rows), priced(keys, max(rows // 4, 4))
+    yield "V", (vee(0.5), changes, {**key, "time": "at", "window": WINDOW})
+    over = "PARTITION BY key" if keys > 1 else ""
+    yield "V of SQL, PAST LAST ROW", (V_OF_SQL.format(partition=over, window=WINDOW), changes, {})
+    for name, (strategy, where) in QUERIES.items():
+        alone = keys == 1 and strategy == "partition_contiguity"
+        said = {"strategy": "strict_contiguity" if alone else strategy, "parts": "[key] and " if keys > 1 else "", "where": where}
+        query = afa.query(KLEENE.format(**said, window=50 * keys), event=Keyed if keys > 1 else Priced, type="kind")
+        yield name, (query, prices, {"time": "at"})
+    arcs = [Arc("0", "1", "kind == 'a'"), Arc.skip("1", "True"), Arc("1", "2", "kind == 'c' and price > 102.5")]
+    waiting = Automaton(start="0", final={"2"}, event=Priced, arcs=arcs)
+    yield "a, then c, 50 waiting", (waiting, prices, {**key, "time": "at", "window": 1000 * keys})
+
+
+def measure(o: Options) -> list[Row]:
+    scale = round(1 / o.size(1_000_000, 1000) * 1_000_000)
+    return [*_sweeps(o, scale), *_frames(o, scale), *_patterns(o, scale)]
+
+
+def _sweeps(o: Options, scale: int) -> Iterator[Row]:
+    """Variants of V over many keys."""
+    keys = max(KEYS // scale, 4)
+    frame, rows = ticks(keys, ROWS), keys * ROWS
+    with afa.prepared(frame, key="key", time="at") as held:
+        for many in (VARIANTS, o.few(MANY, 20)):
+            patterns = {float(fall): vee(float(fall)) for fall in np.linspace(0.25, 1.0, many)}
+            ways = {
+                "prepared, counts": lambda p=patterns: _swept(p, held, counts=True),
+                "frame, counts": lambda p=patterns: _swept(p, frame, counts=True, key="key", time="at"),
+            }
+            if many == VARIANTS:
+                ways |= {
+                    "prepared": lambda p=patterns: _swept(p, held),
+                    "frame": lambda p=patterns: _swept(p, frame, key="key", time="at"),
+                    "operator": lambda p=patterns: _swept(p, frame, key="key", time="at", engine="compiled"),
+                }
+            for name, best in _best(ways, o.rounds if many == VARIANTS else 1).items():
+                yield {"case": f"{many} variants", "way": name, **_rates(best, many * rows)}
+
+
+def _frames(o: Options, scale: int) -> Iterator[Row]:
+    """One V over a frame."""
+    keys = max(KEYS // scale, 4)
+    frames = {
+        "int keys": (ticks(keys, ROWS), {"key": "key"}),
+        "text keys": (ticks(keys, ROWS, text=True), {"key": "key"}),
+        "no keys": (ticks(1, keys * ROWS), {}),
     }
-    found: dict[str, Any] = {"V": (vee(0.5), ticks(keys, rows), {**key, "time": "at", "window": WINDOW})}
-    sql = V_OF_SQL.format(partition="PARTITION BY key" if keys > 1 else "", window=window)
-    found["V of SQL, PAST LAST ROW"] = (sql, ticks(keys, rows), {})
-    for name, text in texts.items():
-        found[name] = (afa.query(text, event=Priced if keys == 1 else None) if keys == 1 else text, prices, {"time": "at"})
-    waiting = [Arc("0", "1", "kind == 'a'"), Arc.skip("1", "True"), Arc("1", "2", "kind == 'c' and price > 102.5")]
-    found["a, later c, 50 waiting"] = (
-        Automaton(start="0", final={"2"}, event=Priced, arcs=waiting), prices, {**key, "time": "at", "window": 1000 * keys},
-    )  # fmt: skip
-    return found
+    for name, (frame, by) in frames.items():
+        yield from _both(name, (vee(0.5), frame, {**by, "time": "at", "window": WINDOW}), o)
+
+
+def _patterns(o: Options, scale: int) -> Iterator[Row]:
+    for keys in (1, max(KEYS // scale, 4)):
+        for name, case in cases(keys, scale):
+            yield from _both(f"{name}, {keys:,} keys", case, o)
+
+
+def _both(name: str, case: Case, o: Options) -> Iterator[Row]:
+    pattern, frame, options = case
+
+    def found(engine: Any) -> Any:
+        return _found(afa.find(pattern, frame, engine=engine, **options))
+
+    best = _best({way: partial(found, engine) for way, engine in ENGINES.items()}, o.rounds)
+    for way, spent in best.items():
+        row = {"case": name, "way": way, **_rates(spent, len(frame["at"]))}
+        yield {**row, "times": best["operator"].cpu / spent.cpu, "times, wall": best["operator"].wall / spent.wall}
+
+
+ENGINES = {"operator": "compiled", "lanes": "auto"}
+
+
+def _swept(patterns: dict[float, Automaton], frame: Any, **options: Any) -> Any:
+    return afa.backtest(patterns, frame, window=WINDOW, withdrawn=False, **options).table["matches"].tolist()
+
+
+def _found(frame: Any) -> Any:
+    return [(name, len(column), hash(column.tobytes()) if column.dtype != object else 0) for name, column in frame.items()]
+
+
+def _best(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Spent]:
+    """Each way once a round, in turn, behind one round that does not count; of each the best. Answers are equal."""
+    found: dict[str, list[Spent]] = {name: [] for name in ways}
+    for _ in range(rounds + 1):
+        for name, way in ways.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            answer = way()
+            found[name].append(Spent(time.perf_counter() - wall, time.process_time() - cpu, answer))
+    assert all(spent.answer == found[next(iter(ways))][0].answer for each in found.values() for spent in each)
+    return {name: min(each[1:] or each) for name, each in found.items()}
+
+
+def _rates(spent: Spent, rows: int) -> Row:
+    return {"million a second": rows / spent.wall / 1e6, "million a CPU second": rows / spent.cpu / 1e6}

@@ -245,9 +245,9 @@ class LaneFound(NamedTuple):
 def run(program: LaneProgram, rows: LaneRows, first: int, end: int, write: bool, over: Callable[[], bool]) -> LaneFound:
     """Take the lanes from ``first`` up to ``end``; between two calls of native code ``over`` may end it."""
     x, kept = program.call(rows)
-    counts, status = np.zeros(end, np.int64), np.zeros(end, np.int64)
+    counts, status = np.zeros((2, max(end - first, 1)), np.int64)
     out = np.empty((MATCHES if write else 1, program.entry), np.int64)
-    x[k.Lane.counts], x[k.Lane.status] = address(counts), address(status)
+    x[k.Lane.counts], x[k.Lane.status] = address(counts) - 8 * first, address(status) - 8 * first
     x[k.Lane.lane], x[k.Lane.end], x[k.Lane.row], x[k.Lane.write] = first, end, k.NOWHERE, write
     begins = x[k.Lane.out] = x[k.Lane.begun] = address(out)
     x[k.Lane.out_end], x[k.Lane.stop] = begins + out.nbytes, ROWS
@@ -264,4 +264,4 @@ def run(program: LaneProgram, rows: LaneRows, first: int, end: int, write: bool,
         x[k.Lane.stop] = ROWS
     del kept
     used = int(x[k.Lane.out] - address(out)) // (8 * program.entry)
-    return LaneFound(out[:used] if write else None, counts[first:], first + np.flatnonzero(status[first:]), bool(x[k.Lane.tied]))
+    return LaneFound(out[:used] if write else None, counts[: end - first], first + np.flatnonzero(status), bool(x[k.Lane.tied]))
