@@ -96,7 +96,9 @@ class LaneProgram:
         """Compile the loop, and write the constants; texts have all got their numbers."""
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())
         more = [code for _, codes in self.waits for code in codes if code is not None]
-        found = [words(code.params, self.strings) for code in (*self._codes, *more)]
+        for _ in range(2):  # at first texts get their numbers, of which tables are made
+            found = [words(code.params, self.strings) for code in (*self._codes, *more)]
+        self._tables = self.strings.held()
         self._constants = np.array([word for each in found for word in each] or [0], np.int64)
         at = address(self._constants) + 8 * np.cumsum([0, *map(len, found)])
         self._slots[[2 * place + 1 for place in self._places]] = at[: len(self._places)]

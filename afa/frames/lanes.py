@@ -10,6 +10,8 @@ do not take, or a lane gives up, goes through operators.
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -36,6 +38,7 @@ from afa.state.key_columns import KeyColumn
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING, FOREVER
 
+LOGGER = logging.getLogger("afa")
 SLICE = 1 << 16
 """How many rows a slice of a key's time has at least."""
 PARTS = 4
@@ -50,7 +53,7 @@ class LaneHistory:
     """The rows of one frame in lanes, sorted and encoded once for all patterns. ``held``: laid out by key, for many of them."""
 
     def __init__(self, held: bool) -> None:
-        self.held, self.strings = held, Strings()
+        self.held, self.strings, self.lock = held, Strings(), threading.Lock()
         self._known: dict[Any, dict[Any, Any]] = {}  # by how rows are sorted
 
     @property
@@ -181,15 +184,16 @@ def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, hi
     """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
     if plan.lanes is None or "diff" in columns:
         return None
-    try:
-        program = LaneProgram(plan.automaton, history.strings)
-        if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
+    with history.lock:
+        try:
+            program = LaneProgram(plan.automaton, history.strings)
+            if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
+                return None
+            frame = history.rows(columns, plan, threads, end)
+        except (NoLanes, Unfit, ChangeError, UnicodeError):
             return None
-        frame = history.rows(columns, plan, threads, end)
-    except (NoLanes, Unfit, ChangeError, UnicodeError):
-        return None
-    program.ready()
-    return program, frame
+        program.ready()
+        return program, frame
 
 
 def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int, int]]:
@@ -205,6 +209,12 @@ def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int,
 def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: End) -> Columns | None:
     """Return the matches in order; of the keys that lanes have left, what operators find. None: operators have to take all."""
     left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
+    keys = len(frame.order.ends) - 1
+    if len(left):
+        some = "all rows" if len(left) > FEW else "them"
+        LOGGER.info(
+            "%d of %d keys were left by lanes (long lists, values beyond 64 bits); %s go by the operator", len(left), keys, some
+        )
     if len(left) > FEW:
         return None
     try:
