@@ -209,11 +209,10 @@ def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int,
 def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: End) -> Columns | None:
     """Return the matches in order; of the keys that lanes have left, what operators find. None: operators have to take all."""
     left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
-    keys = len(frame.order.ends) - 1
     if len(left):
-        some = "all rows" if len(left) > FEW else "them"
+        how = "all rows" if len(left) > FEW else "these"
         LOGGER.info(
-            "%d of %d keys were left by lanes (long lists, values beyond 64 bits); %s go by the operator", len(left), keys, some
+            "lanes have left %d of %d keys, of long lists or large ints: %s go by the operator", len(left), _keys(frame), how
         )
     if len(left) > FEW:
         return None
@@ -227,7 +226,7 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     several = bool(frame.order.ranks is not None or program.waits)  # then two of one LE may be the same
     mixed = several or any(each.tied for each in found)
     # Slices of time of one key stand in the order in which their matches end.
-    entries = by_columns(entries, [LogRow.re, LogRow.t] if mixed or len(frame.order.ends) > 2 else [LogRow.t])
+    entries = by_columns(entries, [LogRow.re, LogRow.t] if mixed or _keys(frame) > 1 else [LogRow.t])
     table: Columns = {}
     if frame.order.keys is not None:
         own = {field.name: field for field in plan.events.fields}
@@ -245,6 +244,10 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
         order = once(np.arange(len(table["le"])) if order is None else order, shown) if several else order
         table = table if order is None else {name: taken(column, order) for name, column in table.items()}
     return table
+
+
+def _keys(frame: LaneFrame) -> int:
+    return len(frame.order.ends) - 1
 
 
 def _arrays(found: Any) -> list[Any]:
