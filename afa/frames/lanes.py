@@ -212,7 +212,7 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     if len(left):
         how = "all rows" if len(left) > FEW else "these"
         LOGGER.info(
-            "lanes have left %d of %d keys, of long lists or large ints: %s go by the operator", len(left), _keys(frame), how
+            "lanes have left %d of %d keys (long lists, large ints); %s go by the operator", len(left), _keys(frame), how
         )
     if len(left) > FEW:
         return None
