@@ -36,7 +36,8 @@ class LaneOrder(NamedTuple):
         parts = [_arrow(columns.get(name, le)) for name in plan.keys]
         if not parts:
             return cls(index, np.array([0, len(le)]), None, ranks)
-        codes, many = numbered(parts)
+        codes, _ = numbered(parts)
+        many = int(codes.max(initial=-1)) + 1
         first = np.zeros(many, np.int64)
         first[codes[::-1]] = np.arange(len(le) - 1, -1, -1)
         there = np.flatnonzero(np.bincount(codes, minlength=many))

@@ -31,7 +31,7 @@ from afa.frames.frame_reading import End
 from afa.frames.lane_order import LaneOrder, cut
 from afa.frames.result_order import once, settled, taken
 from afa.frames.slicing import MOST, SortedRows, by_time
-from afa.frames.through import Beside, cores, finding, in_threads, slices
+from afa.frames.through import Beside, Ended, cores, finding, in_threads, slices
 from afa.io.answer import array
 from afa.io.listed_columns import picked
 from afa.state.key_columns import KeyColumn
@@ -44,7 +44,7 @@ SLICE = 1 << 16
 PARTS = 4
 """How many jobs there are for each thread: one that takes long must not keep the others waiting."""
 FORMS = 4
-"""In how many ways, by key and order, the rows of a frame are held."""
+"""In how many ways, by key and order, the rows of a prepared frame are held."""
 FEW = 64
 """The most lanes that go through operators again, one by one; of more all rows do."""
 
@@ -52,7 +52,8 @@ FEW = 64
 class LaneHistory:
     """The rows of one frame in lanes, sorted and encoded once for all patterns. ``held``: laid out by key, for many of them."""
 
-    def __init__(self, held: bool) -> None:
+    def __init__(self, held: bool, forms: int = 1) -> None:
+        self._forms = forms  # in how many ways, by key and order, rows are held
         self.held, self.strings, self.lock = held, Strings(), threading.Lock()
         self._known: dict[Any, dict[Any, Any]] = {}  # by how rows are sorted
 
@@ -67,7 +68,7 @@ class LaneHistory:
         given = columns["le"], columns.get("re")
         form = plan.keys, plan.order_by, plan.tick, *map(id, given)
         if form not in self._known:
-            self._known = {form: {"given": given}, **dict(list(self._known.items())[: FORMS - 1])}
+            self._known = {form: {"given": given}, **dict(list(self._known.items())[: self._forms - 1])}
 
         def once(what: Any, make: Callable[[], Any]) -> Any:
             known = self._known[form]
@@ -175,7 +176,12 @@ def jobs(made: Sequence[Prepared], threads: int, write: bool) -> list[Callable[[
     """
 
     def job(low: int, high: int, beside: Beside) -> list[LaneFound]:
-        return [run(program, frame.rows, low, high, write, beside or _never) for program, frame in made]
+        found = []
+        for program, frame in made:
+            found.append(run(program, frame.rows, low, high, write, beside or _never))
+            if beside is not None and beside():
+                raise Ended
+        return found
 
     return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
@@ -211,9 +217,7 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
     if len(left):
         how = "all rows" if len(left) > FEW else "these"
-        LOGGER.info(
-            "lanes have left %d of %d keys (long lists, large ints); %s go by the operator", len(left), _keys(frame), how
-        )
+        LOGGER.info("lanes have left %d of %d keys (long lists, large ints); %s go by the operator", len(left), _keys(frame), how)
     if len(left) > FEW:
         return None
     try:

@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import Any
 
 from afa.errors import AfaError, BudgetError, ChangeError
-from afa.frames.lanes import LaneHistory
+from afa.frames.lanes import FORMS, LaneHistory
 from afa.io.frame import Frame
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
 
-WORD = 8
-"""Bytes of a value; of a text those of its number."""
+VALUE, ROW = 18, 64
+"""Bytes of a value as it comes and by key, of a text those of its number; and of a row beside: its place, its lane."""
 
 
 class Prepared(Frame):
@@ -22,7 +22,8 @@ class Prepared(Frame):
     Attributes
     ----------
     most : int
-        How many bytes it may take, beside the frame itself: those of all its columns.
+        How many bytes it may take beside the frame itself, where all columns are asked for, for each key and order of rows that is
+        asked for: some of these are held.
     nbytes : int
         How many it takes.
     """
@@ -33,11 +34,12 @@ class Prepared(Frame):
         for name in [*([time] if time else []), *([key] if isinstance(key, str) else key or ())]:
             self.raw(name, "time" if name == time else "key")
         rows = len(self.raw(self.names[0], "time")) if self.names else 0
-        self.most = WORD * rows * (2 * len(self.names) + 2)  # values as they come, and by key; the order of rows, and within an LE
+        self.most = rows * (VALUE * len(self.names) + ROW)
         if most is not None and self.most > most:
             wanted = f"expected at most max_bytes={most:,}"
             raise BudgetError(f"{wanted} but got a frame that may take {self.most:,}; drop columns or rows")
-        self.history = LaneHistory(held=True)
+        self._forms = FORMS if most is None or not self.most else min(FORMS, most // self.most)
+        self.history = LaneHistory(True, self._forms)
 
     @property
     def nbytes(self) -> int:
@@ -55,7 +57,7 @@ class Prepared(Frame):
 
     def close(self) -> None:
         """Free what it holds; it can be used again, and is then sorted again."""
-        self.history = LaneHistory(held=True)
+        self.history = LaneHistory(True, self._forms)
         self._known.clear()
 
     def __enter__(self) -> Prepared:
@@ -77,7 +79,7 @@ def prepared(
     key, time : str, optional
         As of `find`, of the calls that say none.
     max_bytes : int, optional
-        How many bytes it may take beside the frame, 16 for each value of a number: `Prepared.most` says how many it is at most.
+        How many bytes it may take beside the frame: at least `Prepared.most`, 18 for each value and 64 for each row.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, FrameReading
-from afa.frames.lanes import LaneHistory, in_lanes
+from afa.frames.lanes import FORMS, LaneHistory, in_lanes
 from afa.frames.slicing import SortedRows, by_time, columns_of
 from afa.frames.through import Beside, finding, in_threads
 from afa.io.answer import Answer
@@ -198,7 +198,7 @@ class _Rows:
     """The rows of a frame, once for all patterns that take the same."""
 
     def __init__(self, frame: Frame, reading: FrameReading) -> None:
-        self.frame, self.reading, self.history = frame, reading, frame.history or LaneHistory(held=True)
+        self.frame, self.reading, self.history = frame, reading, frame.history or LaneHistory(True, FORMS)
         self._known: dict[Any, Any] = {}
 
     def _once(self, what: Any, make: Callable[[], Any]) -> Any:

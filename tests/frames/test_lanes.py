@@ -92,11 +92,11 @@ def frame(choose: Any, keys: str) -> Frame:
     if choose.chance(30) and n:
         for name in found:
             found[name] = found[name][n // 3 :] + found[name][: n // 3]
-    kinds: dict[str, Any] = {"int": list(range(many)), "text": ["b", "a", "", "é", "aa", "z"][:many], "float": floats[:many]}
+    kinds: dict[str, Any] = {"int": list(range(many)), "text": ["b", "a", None, "é", "", "z"][:many], "float": floats[:many]}
     if keys != "none":
         found["key"] = [choose.one(kinds["int" if keys == "two" else keys]) for _ in range(n)]
     if keys == "two":
-        found["other"] = [choose.one(["u", "v"]) for _ in range(n)]
+        found["other"] = [choose.one(["u", "v", None]) for _ in range(n)]
     return found
 
 
