@@ -90,10 +90,12 @@ def test_refused(call: Callable[[], Any], error: type[AfaError], said: str) -> N
 
 
 def test_an_interrupt_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = []
+    begun, ended = [], []
 
     def run(program: Any, rows: Any, low: int, high: int, write: bool, over: Callable[[], bool]) -> Any:
-        os.kill(os.getpid(), signal.SIGINT)
+        begun.append(low)
+        if len(begun) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
         for _ in range(100_000):
             if over():
                 ended.append(low)
