@@ -58,8 +58,8 @@ def in_threads(jobs: Sequence[Callable[[Beside], T]], threads: int | None) -> li
         return job(over.is_set)
 
     with ThreadPoolExecutor(threads, thread_name_prefix="afa") as pool:
-        futures = [pool.submit(run, job) for job in jobs]
         try:
+            futures = [pool.submit(run, job) for job in jobs]
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:  # an interrupt, too
             over.set()

@@ -94,7 +94,7 @@ def test_an_interrupt_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def run(program: Any, rows: Any, low: int, high: int, write: bool, over: Callable[[], bool]) -> Any:
         begun.append(low)
-        if len(begun) == 1:
+        if len(begun) == 2:  # then all threads have been started
             os.kill(os.getpid(), signal.SIGINT)
         for _ in range(100_000):
             if over():
