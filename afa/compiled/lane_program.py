@@ -17,6 +17,7 @@ import numpy as np
 from afa.compiled.code.arc_code import ArcCode, words
 from afa.compiled.code.native_arc import CompiledArc, compiled_arc
 from afa.compiled.code.payload_layout import FieldSlot, Layout
+from afa.compiled.code.step_function import step_ir
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import EncodedColumn, beyond, ends, numbered
 from afa.compiled.kernel import lane_loop, radix_sort
@@ -26,7 +27,7 @@ from afa.compiled.linked_loop import linked_lanes
 from afa.compiled.machine.native import native
 from afa.compiled.memory import address
 from afa.compiled.record_words import RecordForms
-from afa.compiled.slots import LEAST, LONGEST, class_of, classes_of
+from afa.compiled.slots import LONGEST, class_of, classes_of
 from afa.model.arc import EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.state.plain import Unfit, field_columns, ints
@@ -40,18 +41,21 @@ ROWS = 1 << 20
 
 
 class NoLanes(Exception):  # noqa: N818  (no error: the operator takes the rows)
-    """That an automaton has no lanes, and why."""
+    """An automaton, or a frame, has no lanes; the text says why."""
 
 
 class LaneProgram:
     """The code of an automaton over lanes, and its constants.
 
-    Raises `NoLanes` for what goes by the operator: arcs in Python, time-outs, epsilon arcs, final arcs, a choice among matches.
+    Raises `NoLanes` for what goes by the operator: a choice among matches, arcs that run in Python or are final, epsilon arcs but
+    behind a time-out, time-outs from which something goes on, refused ties; `ready` for too many arcs.
     """
 
     def __init__(self, automaton: Automaton, strings: Strings) -> None:
         if automaton.choice is not None:
             raise NoLanes("it chooses among its matches")
+        if not automaton.ties:
+            raise NoLanes("it refuses rows of one key and one time")
         if automaton.event_schema is None or any(field.type is None for field in automaton.event_schema.fields):
             raise NoLanes("its events hold any values")
         register, payload = Layout.of(automaton.register_schema), Layout.of(automaton.event_schema)
@@ -68,10 +72,9 @@ class LaneProgram:
         runs = any(arc.arc.may_stay for arc in events)
         of = [key for arc in events if (key := class_of(arc, numbers[arc.arc.src], runs)) is not None]
         classes, places = classes_of(events, numbers, Counter(of), runs)
-        if len(classes) > LONGEST // LEAST:
-            raise NoLanes("it has too many arcs")
         self.strings, self.payload = strings, payload
         self.matches = RecordForms(Layout.of(automaton.match_schema), strings)
+        self._classes, self._width = classes, register.width
         self._loop = linked_lanes(classes, register.width, self.matches.layout.width, payload, runs, bool(waits))
         self.row, self.entry = k.NodeRow.register + register.width, k.LogRow.register + register.width
         self.now = np.array([state in automaton.final for state in states], np.int64)
@@ -93,12 +96,14 @@ class LaneProgram:
         return self._loop.address(False) != 0
 
     def ready(self) -> None:
-        """Compile the loop, and write the constants; texts have all got their numbers."""
+        """Compile the loop, and write the constants; texts have all got their numbers. Raises `NoLanes` where it is too long."""
+        if not self.at_hand and step_ir(self._classes, self._width).count("\n") > LONGEST:
+            raise NoLanes("it has too many arcs")
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())
         more = [code for _, codes in self.waits for code in codes if code is not None]
         for _ in range(2):  # at first texts get their numbers, of which tables are made
             found = [words(code.params, self.strings) for code in (*self._codes, *more)]
-        self._tables = self.strings.held()
+        self._tables = self.strings.given_away()
         self._constants = np.array([word for each in found for word in each] or [0], np.int64)
         at = address(self._constants) + 8 * np.cumsum([0, *map(len, found)])
         self._slots[[2 * place + 1 for place in self._places]] = at[: len(self._places)]
@@ -253,7 +258,7 @@ def run(program: LaneProgram, rows: LaneRows, first: int, end: int, write: bool,
     x[k.Lane.lane], x[k.Lane.end], x[k.Lane.row], x[k.Lane.write] = first, end, k.NOWHERE, write
     begins = x[k.Lane.out] = x[k.Lane.begun] = address(out)
     x[k.Lane.out_end], x[k.Lane.stop] = begins + out.nbytes, ROWS
-    while program.function(address(x)) == lane_loop.MORE and not over():
+    while (ended := program.function(address(x))) == lane_loop.MORE and not over():
         if x[k.Lane.stop] > 0:  # the matches have no room
             begins, used = address(out), int(x[k.Lane.out] - address(out)) // (8 * program.entry)
             larger = np.empty((2 * len(out), program.entry), np.int64)
@@ -265,5 +270,7 @@ def run(program: LaneProgram, rows: LaneRows, first: int, end: int, write: bool,
             x[k.Lane.out_end] = address(out) + out.nbytes
         x[k.Lane.stop] = ROWS
     del kept
+    if ended not in (0, lane_loop.MORE):
+        raise RuntimeError(f"expected lanes to end but got the status {ended}")
     used = int(x[k.Lane.out] - address(out)) // (8 * program.entry)
     return LaneFound(out[:used] if write else None, counts[: end - first], first + np.flatnonzero(status), bool(x[k.Lane.tied]))

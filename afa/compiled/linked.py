@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from afa.compiled.machine.kernel_words import WORD, Signature
 from afa.compiled.machine.native import FULL, digest_of, native
 
 EFFORT = FULL._replace(lasting=False)
+FAILED = -99
+"""What a kernel that runs as Python returns where it has raised something: it has shown that, for no one can catch it."""
 _kept: dict[str, Any] = {}
 """Kernels that run as Python, by key: native code calls them."""
 
@@ -84,12 +87,21 @@ define i64 @f(ptr noalias %x{words}) nounwind {{
         for name, code in self.holes().items():
             at = native.function(f"{name} of {key}", partial(code.e.function, f"i64 @f({code.words}) nounwind"))
             scope[name] = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * code.number)(at)
-        for name, value in vars(module).items():
+        for name in {value.__module__ for value in vars(module).values() if hasattr(value, "is_kernel")}:
+            scope = vars(sys.modules[name]) | scope  # what kernels of other modules call
+        for name, value in list(scope.items()):
             if hasattr(value, "is_kernel"):
                 scope[name] = as_words(value, scope)
         whole = scope[self.kernel.__name__]
-        called = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + self._more))
-        return called(lambda x, *words: int(whole(_Addressed(x), 0, x, *words)))
+
+        def called(x: int, *words: int) -> int:
+            try:
+                return int(whole(_Addressed(x), 0, x, *words))
+            except Exception:
+                traceback.print_exc()
+                return FAILED
+
+        return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + self._more))(called)
 
 
 def pointers(e: Emitter, *names: str) -> None:

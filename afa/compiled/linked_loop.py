@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,9 +33,10 @@ def linked_loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs:
 def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, waits: bool) -> Linked:
     """Return the loop over lanes; ``shown``: how many words of a register a match shows, ``waits``: whether there are time-outs."""
     key = f"{shown} {int(waits)} {_key(classes, width, payload, runs, 0)}"
-    skips = {c.state for c in classes if c.skip}
-    # Whether one row of a state may stay by a skip, or by an ignorable arc, or by a skip that takes note of what it passes.
-    mixed = any((c.skip and c.code.transfer is not None) or (c.ignorable and not c.skip and c.state in skips) for c in classes)
+    skips = Counter(c.state for c in classes if c.skip)
+    # Whether rows may stay by one skip or another, or by an ignorable arc, or by a skip that takes note of what it passes.
+    noted = any(c.skip and c.code.transfer is not None for c in classes)
+    mixed = noted or any(n > 1 for n in skips.values()) or any(c.ignorable and not c.skip and c.state in skips for c in classes)
     constants = {"SHOWN": shown, "WAITS": int(waits), "SKIPS": 2 if mixed else int(bool(skips))}
     return Linked(
         lane_loop.lanes, key, _constants(classes, width, runs) | constants, _holes(classes, width, payload, runs, 0, k.Lane)

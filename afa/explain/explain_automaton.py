@@ -63,7 +63,7 @@ class Explanation(tuple[ArcExplanation, ...]):
     states : list of Loose
         The states that only arcs to come can connect.
     no_lanes : str or None
-        Why `afa.find` and `afa.backtest` take whole frames through the operator, not in lanes; None: they do not.
+        Why `afa.find` and `afa.backtest` take whole frames through the operator, not in lanes; None: not for the automaton's sake.
     """
 
     witnesses: list[str]

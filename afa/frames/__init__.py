@@ -1,4 +1,4 @@
-"""Whole frames, in lanes or through operators, for `afa.find` and `afa.backtest`. Nothing of them is kept when they return.
+"""Whole frames, in lanes or through operators, for `afa.find` and `afa.backtest`. Nothing is kept but of a prepared frame.
 
 frame_reading    which columns hold the times and the revisions of a frame, and what its end promises
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take

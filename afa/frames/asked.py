@@ -86,7 +86,7 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan
 
     ``by``: the column within whose values it is matched, in place of the key that is said; one that no event has.
     """
-    _check_key(options.key)
+    check_key(options.key)
     if isinstance(pattern, Automaton):
         if pattern.event_schema is None:
             fields = "a NamedTuple whose fields are columns of the frame"
@@ -139,10 +139,17 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
 def _may_go_in_lanes(core: Any) -> bool:
     """Return whether nothing of an operator asks for more than an automaton and a window."""
     said = core.options
-    plain = said.engine == "auto" and said.keep_payloads and not said.longest and said.gapless is None and said.id is None
+    plain = (
+        core.automaton.ties
+        and said.engine == "auto"
+        and said.keep_payloads
+        and not said.longest
+        and said.gapless is None
+        and said.id is None
+    )
     bounded = said.partial_matches == Options.partial_matches and said.max_bytes is None
     function = core.keys is not None and core.keys.function is not None
-    return bool(plain and bounded and core.told is None and core.kept is None and not function)
+    return bool(plain and core.automaton.ties and bounded and core.told is None and core.kept is None and not function)
 
 
 def _front(operator: Any) -> Any:
@@ -152,7 +159,7 @@ def _front(operator: Any) -> Any:
     return operator.stage if isinstance(operator, Front) else None
 
 
-def _check_key(key: Any) -> None:
-    listed = isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key)
+def check_key(key: Any) -> None:
+    listed = isinstance(key, (list, tuple)) and len(key) > 0 and all(isinstance(name, str) for name in key)
     if key is not None and not isinstance(key, str) and not listed:
         raise AfaError(f"expected the name of a column as the key, or several, but got key={key!r}")

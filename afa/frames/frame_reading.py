@@ -40,7 +40,7 @@ class FrameReading(NamedTuple):
         if said is None and unit is not None:
             pattern = pattern.with_tick(unit) if isinstance(pattern, Pattern) else pattern
             check_units(pattern, None, frame.columns_of_times)
-        return asked(pattern, options.but(tick=said or unit))
+        return asked(pattern, frame.keyed(pattern, options).but(tick=said or unit))
 
     @property
     def columns(self) -> list[str]:

@@ -34,6 +34,7 @@ from afa.frames.slicing import MOST, SortedRows, by_time
 from afa.frames.through import Beside, Ended, cores, finding, in_threads, slices
 from afa.io.answer import array
 from afa.io.listed_columns import picked
+from afa.operator import tables
 from afa.state.key_columns import KeyColumn
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING, FOREVER
@@ -58,15 +59,14 @@ class LaneHistory:
         self._known: dict[Any, dict[Any, Any]] = {}  # by how rows are sorted
 
     @property
-    def nbytes(self) -> int:
-        """How many bytes the arrays take."""
-        arrays = {id(each): each for known in self._known.values() for found in known.values() for each in _arrays(found)}
-        return sum(each.nbytes for each in arrays.values())
+    def arrays(self) -> list[Any]:
+        """The arrays that it holds."""
+        return [each for known in list(self._known.values()) for found in list(known.values()) for each in arrays_in(found)]
 
     def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int, end: End) -> LaneFrame:
         """Return the rows as a pattern takes them, for time-outs up to ``end``. Raises what `LaneOrder.of` raises."""
         given = columns["le"], columns.get("re")
-        form = plan.keys, plan.order_by, plan.tick, *map(id, given)
+        form = plan.form, *map(id, given)  # events of other fields may read columns in another way
         if form not in self._known:
             self._known = {form: {"given": given}, **dict(list(self._known.items())[: self._forms - 1])}
 
@@ -83,7 +83,10 @@ class LaneHistory:
             return values[order.index] if values is not None and self.held and order.index is not None else values
 
         le = once("le", lambda: laid(le_of(columns)))
-        re = once(("re", plan.window), lambda: laid(re_of(columns, plan.window)))
+        window, re = self._known[form].get("re", (0, None))  # one at a time: with a column of ends each window has its own
+        if window != plan.window:
+            re = laid(re_of(columns, plan.window))
+            self._known[form]["re"] = plan.window, re
         ranks = once("ranks", lambda: laid(order.ranks))
         payload: list[Any] = []
         for slot in Layout.of(plan.events).slots:
@@ -125,7 +128,7 @@ def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None,
     return joined([table for each in in_threads(work, threads) for table in each], plan)
 
 
-Prepared = tuple[LaneProgram, LaneFrame]
+LaneWork = tuple[LaneProgram, LaneFrame]
 """A pattern's code, and the rows that it takes."""
 
 
@@ -169,7 +172,7 @@ def in_lanes(
     return in_threads([partial(finish, place) for place in range(len(plans))], threads)
 
 
-def jobs(made: Sequence[Prepared], threads: int, write: bool) -> list[Callable[[Beside], list[LaneFound]]]:
+def jobs(made: Sequence[LaneWork], threads: int, write: bool) -> list[Callable[[Beside], list[LaneFound]]]:
     """Return what takes the lanes, some at a time, through all patterns in turn; ``write``: with their matches.
 
     *Requires* that all have the same lanes.
@@ -186,19 +189,21 @@ def jobs(made: Sequence[Prepared], threads: int, write: bool) -> list[Callable[[
     return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
 
-def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: End) -> Prepared | None:
+def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: End) -> LaneWork | None:
     """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
     if plan.lanes is None or "diff" in columns:
         return None
     with history.lock:
         try:
+            if not tables.takes_columns(plan.lanes, {name: column[:0] for name, column in columns.items()}):
+                return None  # names clash, as the operator tells
             program = LaneProgram(plan.automaton, history.strings)
             if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
                 return None
             frame = history.rows(columns, plan, threads, end)
+            program.ready()
         except (NoLanes, Unfit, ChangeError, UnicodeError):
             return None
-        program.ready()
         return program, frame
 
 
@@ -254,11 +259,11 @@ def _keys(frame: LaneFrame) -> int:
     return len(frame.order.ends) - 1
 
 
-def _arrays(found: Any) -> list[Any]:
-    """Return the arrays of what a history holds."""
+def arrays_in(found: Any) -> list[Any]:
+    """Return the arrays in nested tuples and lists."""
     if isinstance(found, np.ndarray):
         return [found]
-    return [each for part in found for each in _arrays(part)] if isinstance(found, (tuple, list)) else []
+    return [each for part in found for each in arrays_in(part)] if isinstance(found, (tuple, list)) else []
 
 
 def _never() -> bool:

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from afa.errors import AfaError, BudgetError, ChangeError
-from afa.frames.lanes import FORMS, LaneHistory
+from afa.frames.asked import check_key
+from afa.frames.lanes import FORMS, LaneHistory, arrays_in
 from afa.io.frame import Frame
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
@@ -22,30 +23,32 @@ class Prepared(Frame):
     Attributes
     ----------
     most : int
-        How many bytes it may take beside the frame itself, where all columns are asked for, for each key and order of rows that is
-        asked for: some of these are held.
+        How many bytes it may take beside the frame itself and texts.
     nbytes : int
         How many it takes.
     """
 
     def __init__(self, given: Any, key: str | Sequence[str] | None, time: str | None, most: int | None) -> None:
         super().__init__(given)
+        check_key(key)
+        if time is not None and not isinstance(time, str):
+            raise ChangeError(f"expected the name of a column but got time={time!r}")
         self.own_key, self.own_time = key, time
-        for name in [*([time] if time else []), *([key] if isinstance(key, str) else key or ())]:
-            self.raw(name, "time" if name == time else "key")
-        rows = len(self.raw(self.names[0], "time")) if self.names else 0
-        self.most = rows * (VALUE * len(self.names) + ROW)
-        if most is not None and self.most > most:
-            wanted = f"expected at most max_bytes={most:,}"
-            raise BudgetError(f"{wanted} but got a frame that may take {self.most:,}; drop columns or rows")
-        self._forms = FORMS if most is None or not self.most else min(FORMS, most // self.most)
+        for name in [key] if isinstance(key, str) else key or ():
+            self.raw(name, "key")
+        some = self.table.column(self.names[0]) if time is None and self.names else [] if time is None else self.raw(time, "time")
+        each = len(some) * (VALUE * len(self.names) + ROW)
+        if most is not None and each > most:
+            raise BudgetError(f"expected at most max_bytes={most:,} but got a frame that may take {each:,}; drop columns or rows")
+        self._forms = FORMS if most is None or not each else min(FORMS, most // each)
+        self.most = self._forms * each
         self.history = LaneHistory(True, self._forms)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes it takes beside the frame itself."""
-        found: int = self.history.nbytes
-        return found
+        """How many bytes it takes beside the frame itself and texts."""
+        arrays = {id(each): each.nbytes for each in (*self.history.arrays, *arrays_in(list(self._known.values())))}
+        return sum(arrays.values())
 
     def keyed(self, pattern: Any, options: Options) -> Options:
         """Return options with the key of this frame: a query has its own."""
@@ -79,7 +82,8 @@ def prepared(
     key, time : str, optional
         As of `find`, of the calls that say none.
     max_bytes : int, optional
-        How many bytes it may take beside the frame: at least `Prepared.most`, 18 for each value and 64 for each row.
+        How many bytes it may take beside the frame and texts: 18 for each value and 64 for each row, for each key and order that is
+        asked for, of which so many are held, at most 4.
 
     Raises
     ------

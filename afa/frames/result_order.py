@@ -83,6 +83,15 @@ def taken(column: Any, places: Any) -> Any:
     return column.take(pa.array(places)) if isinstance(column, (pa.Array, pa.ChunkedArray)) else column[places]
 
 
+def coded_once(array: Any) -> Any:
+    """Return an array; one of codes so that no two of these have one value, and none is a null."""
+    if pa.types.is_dictionary(array.type):
+        values = array.dictionary
+        if values.null_count or pc.count_distinct(values).as_py() < len(values):
+            return array.dictionary_decode().dictionary_encode()
+    return array
+
+
 def ranks_of(column: Any) -> Any:
     """Return int64 that sort as a column does."""
     column = column.arrow() if isinstance(column, KeyColumn) else column
@@ -94,7 +103,7 @@ def ranks_of(column: Any) -> Any:
     try:
         array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=False)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        array = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        array = coded_once(array if pa.types.is_dictionary(array.type) else array.dictionary_encode())
         ranks = np.empty(len(array.dictionary) + 1, np.int64)
         ranks[pc.sort_indices(array.dictionary).to_numpy()] = np.arange(len(array.dictionary))
         ranks[-1] = len(array.dictionary)

@@ -112,6 +112,12 @@ def shape_of(core: Core, table: Table) -> TableShape:
     return found
 
 
+def takes_columns(core: Core, columns: dict[str, Any]) -> bool:
+    """Return whether columns of these names go to the engine as they are. Raises `ChangeError` where names clash."""
+    table = table_of(columns)
+    return table is not None and shape_of(core, table).wanted is not None
+
+
 def _shape(core: Core, there: tuple[str, ...]) -> TableShape:
     schema, keys, register = core.automaton.event_schema, core.keys, core.shown
     fields = schema.fields if schema else ()

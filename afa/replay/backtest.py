@@ -125,17 +125,13 @@ def backtest(
     labels, variants = {"variant": list(patterns)}, list(patterns.values())
     if not is_stored(frame):
         opened = Frame.opened(frame)
-        said = opened.keyed(variants[0], said)
     else:
         from afa.replay.stored import Stored
 
         stored = Stored(frame)
-        if (
-            not withdrawn
-            and not counts
-            and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None
-        ):
-            return found
+        found = None if withdrawn else _in_stretches(labels, variants, stored, said, (time, until, diff, end))
+        if found is not None:
+            return found._replace(matches=None) if counts else found
         opened = stored.whole()
     reading = FrameReading.of(opened, variants[0], time, until, diff, end)
     return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads, counts)

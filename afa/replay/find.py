@@ -109,7 +109,6 @@ def find(
         return replayed(pattern, frame, said, (time, until, diff, end)).matches
     opened = Frame.opened(frame)
     pattern = over_columns(pattern, lambda: opened.given)
-    said = opened.keyed(pattern, said)
     if (ranked := getattr(pattern, "ranked", None)) is not None:
         return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)

@@ -91,6 +91,9 @@ class KeyColumn:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
     def item(self, i: int) -> Any:
         """Return the value at a place."""
         if self.kind is None:

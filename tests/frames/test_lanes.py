@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import afa
@@ -66,6 +68,8 @@ def automaton(choose: Any) -> Automaton:
             arcs.append(Arc.skip(src, choose.one(fences), name=str(number)))
         else:
             arcs.append(Arc(src, dst, choose.one(fences), choose.one(transfers), name=str(number)))
+    if choose.chance(15):  # a state that passes events by one skip or another
+        arcs += [Arc.skip(states[-2], choose.one(fences), name=f"or {number}") for number in range(2) if states[-2] != "0"]
     final = {states[-1], *([choose.one(states)] if choose.chance(20) else [])}
     for number in range(choose.number(0, 2) if choose.chance(30) else 0):
         at, src = choose.one(["r.n + 9", "r.n * 7", "r.n * r.n"]), choose.one(states[1:])
@@ -92,9 +96,17 @@ def frame(choose: Any, keys: str) -> Frame:
     if choose.chance(30) and n:
         for name in found:
             found[name] = found[name][n // 3 :] + found[name][: n // 3]
-    kinds: dict[str, Any] = {"int": list(range(many)), "text": ["b", "a", None, "é", "", "z"][:many], "float": floats[:many]}
+    texts = ["b", "a", None, "é", "", "z"]
+    kinds: dict[str, Any] = {"int": range(many), "coded": range(many), "text": texts[:many], "float": floats[:many]}
+        "int": list(range(many)),
+        "coded": list(range(many)),
+        "text": ["b", "a", None, "é", "", "z"][:many],
+        "float": floats[:many],
+    }
     if keys != "none":
         found["key"] = [choose.one(kinds["int" if keys == "two" else keys]) for _ in range(n)]
+    if keys == "coded":  # a dictionary in which values stand twice, or not at all
+        found["key"] = pa.DictionaryArray.from_arrays(found["key"], ["b", "a", "b", None, "z", "a"])  # type: ignore[assignment]
     if keys == "two":
         found["other"] = [choose.one(["u", "v", None]) for _ in range(n)]
     return found
@@ -144,7 +156,7 @@ def automata(seed: str, count: int) -> int:
     for number in range(count):
         choose = Seeded(f"{seed} {number}")
         pattern = automaton(choose)
-        for keys, window in itertools.product(["none", "int", "text", "float", "two"], [None, 1, 9, 40]):
+        for keys, window in itertools.product(["none", "int", "text", "coded", "float", "two"], [None, 1, 9, 40]):
             rows = frame(choose, keys)
             given: dict[str, Any] = {"window": window, "threads": choose.number(1, 3), "end": choose.one(["latest", "forever"])}
             if keys != "none":
@@ -200,3 +212,67 @@ def test_queries(kind: str, taken: list[int]) -> None:
     assert queries(kind, "lanes", QUERIES) > 100
     assert taken[0] > QUERIES // 2
     assert taken[1] < taken[0] / 2
+
+
+class At(NamedTuple):
+    at: afa.Instant
+    x: int
+
+
+class Plain(NamedTuple):
+    at: int
+    x: int
+
+
+class Keyed(NamedTuple):
+    k: float
+    x: int
+
+
+class Bare(NamedTuple):
+    x: int
+
+
+class Named(NamedTuple):
+    k: int = 0
+
+
+class Ends(NamedTuple):
+    re: int
+
+
+def one(fence: str, event: type, **more: Any) -> Automaton:
+    """One event."""
+    return Automaton(start="0", final={"1"}, event=event, arcs=[Arc("0", "1", fence)], **more)
+
+
+def test_events_of_other_fields_read_the_columns_of_one_frame_in_their_own_way(taken: list[int]) -> None:
+    rows = {"t": [1, 2, 3], "at": [200, 5, 300], "x": [1, 2, 3]}
+    patterns = {"instant": one("at > 100", At), "field": one("at > 100", Plain)}
+    assert afa.backtest(patterns, rows, time="t", window=9).table["matches"].tolist() == [0, 2]
+    with afa.prepared(rows, time="t") as held:
+        assert [len(afa.find(pattern, held, window=9)["le"]) for pattern in patterns.values()] == [0, 2]
+    rows = {"k": [1, 2, 1], "x": [1, 2, 3], "at": [1, 2, 3]}
+    with afa.prepared(rows, key="k", time="at") as held:
+        found = [afa.find(one("x > 0", event), held, window=9)["k"].tolist() for event in (Keyed, Bare, Keyed)]
+    assert list(map(repr, found)) == ["[1.0, 2.0, 1.0]", "[1, 2, 1]", "[1.0, 2.0, 1.0]"]
+
+
+def test_what_the_operator_refuses_is_refused(taken: list[int]) -> None:
+    rows = {"k": [1, 1], "x": [1, 2], "at": [1, 1], "re": [7, 9]}
+    for pattern, options, said in (
+        (one("x > 0", Bare, ties=False), {}, "ORDER BY tells apart"),
+        (one("x > 0", Bare, register=Named()), {"key": "k"}, "rename the field of Named"),
+        (one("re > 0", Ends), {}, "without a field 're'"),
+    ):
+        with pytest.raises(AfaError, match=said):
+            afa.find(pattern, rows, time="at", window=100, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "Int64", "boolean", "category", "string", "object", "float64"])
+def test_keys_of_pandas_leave_in_their_type(dtype: str, taken: list[int]) -> None:
+    values = [1.0, None, 1.0] if dtype == "float64" else ["a", "b", "a"] if dtype in ("category", "string", "object") else [1, 0, 1]
+    rows = pd.DataFrame({"key": pd.Series(values, dtype=dtype), "x": [1, 2, 3], "at": [1, 2, 3]})
+    found, expected = (afa.find(one("x > 0", Bare), rows, key="key", time="at", engine=e) for e in ("auto", "compiled"))  # type: ignore[arg-type]
+    pd.testing.assert_frame_equal(found, expected)
+    assert taken[0]

@@ -88,9 +88,11 @@ class Strings(ValueNumbers):
             self._tables[method, consts], self.asked = known, True
         return known.ctypes.data, len(known)
 
-    def held(self) -> list[Any]:
-        """Return the tables that there are: each stands where it does for as long as someone holds it."""
-        return list(self._tables.values())
+    def given_away(self) -> list[Any]:
+        """Return the tables that there are, and forget them: each stands where it does for as long as someone holds it."""
+        found = list(self._tables.values())
+        self._tables.clear()
+        return found
 
     def numbers(self) -> list[Any]:
         """Return the strings and their numbers as plain data, for `take_numbers`."""

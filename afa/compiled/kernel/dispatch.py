@@ -13,8 +13,8 @@
       parts            in order behind all steps, of a list that was long  derive_appended      15 five thousand: push
 
     a frame of history, of any keys, without a block:
-    lane_loop          an automaton without time-outs or choice, events    in_lanes             3 on 10,000 keys: lanes
-                       that no one revises
+    lane_loop          an automaton that does not choose, rows that no     in_lanes             3 on 10,000 keys: lanes
+                       one revises
 
     lists of marked steps:
     propagate_runs     some arc was ignorable                              propagate            a seventh of the memory: ignorable

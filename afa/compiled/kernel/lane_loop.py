@@ -29,9 +29,8 @@ SKIPS = 0
 events are left to the operator."""
 MORE = 1
 """That there are more rows to take, in another call."""
-ALIKE, LONG, SHORT = 256, 1 << 12, 1 << 14
-"""The most matches of a step out of the order of their ends; the longest list of several rows of one LE; how many rows of lists a
-lane may look at before each row must be worth it."""
+ALIKE, SHORT = 256, 1 << 14
+"""The most matches of a step out of the order of their ends; how many rows of lists a lane may look at at first."""
 ASKED = 6
 """From so many rows of a list on the event is asked first whether it lets all of them stay: fewer are looked at sooner."""
 EACH = 64
@@ -72,7 +71,7 @@ def lanes(w: Any, x: Lane, here: int) -> int:
 
 @kernel
 def take(w: Any, x: Lane, here: int) -> int:
-    """Take the rows of one lane, from where it was left. Returns its status, or MORE of `lanes`, negative. O(rows * list)."""
+    """Take the rows of one lane, from where it was left. Returns its status, or MORE. O(rows * list)."""
     bounds = x.bounds + 8 * x.lane * LaneBounds.SIZE
     begins, end = peek(bounds + 8 * LaneBounds.begins), peek(bounds + 8 * LaneBounds.end)
     le_at, re_at, re_mask, le_mask = x.le_at, x.re_at, x.re_mask, x.le_mask
@@ -124,13 +123,13 @@ def take(w: Any, x: Lane, here: int) -> int:
                 return LANE_ASKS if made == BY_ARCS else LANE_LONG
             count += made & (1 << STAYED) - 1
             looks += EACH - n
+            if looks < 0:
+                return LANE_LONG
             if RUNS and WAITS == 0 and alone and wanted != -1 and count == n and made >> STAYED == n:
                 stays = 1
             several += 1
         if stays:
             continue
-        if looks < 0:
-            return LANE_LONG
         if SKIPS == 2 and several > 1:
             return LANE_ASKS
         if SKIPS and several > 1:
@@ -145,8 +144,6 @@ def take(w: Any, x: Lane, here: int) -> int:
         while True:
             if mixed:
                 count = settled(out, count)
-                if count < 0:
-                    return LANE_LONG
             finals, states, low, high, last, alike = 0, 0, FOREVER, BEGINNING, FOREVER, 0
             for k in range(count):
                 at = out + 8 * k * ROW_WORDS
@@ -224,8 +221,8 @@ def repeated(out: int, count: int) -> bool:
 @kernel
 def passed(out: int, count: int, several: int) -> int:
     """Leave out the rows that have stayed by a skip of some of the events of a step, not of all. Returns how many are left."""
-    n, k = 0, 0
-    while k < min(count, LONG):
+    n = 0
+    for k in range(count):
         mark = peek(out + 8 * (k * ROW_WORDS + NodeRow.end))
         times = 0
         if mark != ALONE:
@@ -234,15 +231,12 @@ def passed(out: int, count: int, several: int) -> int:
         if times == 0 or times == several:
             exchange(out, k, n)
             n += 1
-        k += 1
-    return n if k == count else count
+    return n
 
 
 @kernel
 def settled(out: int, count: int) -> int:
-    """Bring the rows of a list in the order of their starts, each once. Returns how many they are; -1: it would take too long."""
-    if count > LONG:
-        return -1
+    """Bring the rows of a list in the order of their starts, each once. Returns how many they are. O(rows ** 2)."""
     n = 0
     for k in range(count):
         at = n
