@@ -98,11 +98,6 @@ def frame(choose: Any, keys: str) -> Frame:
             found[name] = found[name][n // 3 :] + found[name][: n // 3]
     texts = ["b", "a", None, "é", "", "z"]
     kinds: dict[str, Any] = {"int": range(many), "coded": range(many), "text": texts[:many], "float": floats[:many]}
-        "int": list(range(many)),
-        "coded": list(range(many)),
-        "text": ["b", "a", None, "é", "", "z"][:many],
-        "float": floats[:many],
-    }
     if keys != "none":
         found["key"] = [choose.one(kinds["int" if keys == "two" else keys]) for _ in range(n)]
     if keys == "coded":  # a dictionary in which values stand twice, or not at all
