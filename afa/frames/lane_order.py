@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from afa.compiled.lane_program import NoLanes
 from afa.frames.asked import OperatorPlan
-from afa.frames.result_order import by_digits, by_values, coded_once, ranks_of, taken
+from afa.frames.result_order import by_digits, by_values, ranks_of, taken
 from afa.frames.slicing import numbered, order_of
 from afa.frames.slicing import ranks_of as ranks_in_list
 from afa.model.event_order import is_list
@@ -90,7 +90,7 @@ def _arrow(column: Any) -> Any:
             column = pa.array(column, from_pandas=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             raise NoLanes("keys of several types") from None
-    column = coded_once(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     value = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     kinds = pa.types
     if not any(

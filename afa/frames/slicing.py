@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.frame_reading import FrameReading
+from afa.frames.result_order import coded_once
 from afa.io.frame import Frame
 from afa.io.listed_columns import picked
 from afa.model.event_order import EventOrder
@@ -162,7 +163,7 @@ def _coded(column: Any) -> pa.DictionaryArray:
     """Return a column of a key with its values coded: 0.0 and -0.0 are one key, and so are all NaNs, whose bits may differ."""
     if isinstance(column, pa.DictionaryArray):
         if not pa.types.is_floating(column.type.value_type):
-            return column
+            return coded_once(column)
         column = column.dictionary_decode()
     array = pa.array(column)
     if pa.types.is_floating(array.type):

@@ -101,7 +101,8 @@ def frame(choose: Any, keys: str) -> Frame:
     if keys != "none":
         found["key"] = [choose.one(kinds["int" if keys == "two" else keys]) for _ in range(n)]
     if keys == "coded":  # a dictionary in which values stand twice, or not at all
-        found["key"] = pa.DictionaryArray.from_arrays(found["key"], ["b", "a", "b", None, "z", "a"])  # type: ignore[assignment]
+        codes = pa.array(found["key"], pa.int64())
+        found["key"] = pa.DictionaryArray.from_arrays(codes, ["b", "a", "b", None, "z", "a"])  # type: ignore[assignment]
     if keys == "two":
         found["other"] = [choose.one(["u", "v", None]) for _ in range(n)]
     return found
