@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     from afa.chained import Chain
     from afa.explain.funnel.funnel import Funnel
     from afa.explain.reasons import Reasons
-    from afa.explain.tracing.traced import trace
+    from afa.explain.tracing.recorder import trace
     from afa.language.query import Query, query
     from afa.language.sql_query import sql
     from afa.replay.backtest import backtest
@@ -186,7 +186,7 @@ LAZY = {
     "find": "afa.replay.find",
     "query": "afa.language.query",
     "sql": "afa.language.sql_query",
-    "trace": "afa.explain.tracing.traced",
+    "trace": "afa.explain.tracing.recorder",
 }
 """Names of this package that are loaded when they are asked for, each with its module."""
 

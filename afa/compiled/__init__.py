@@ -28,11 +28,11 @@ number_lookup        gapless numbers: which are in force
 router               several stores in the place of one, for threads; workers: the threads
 superfluous          state that promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python; match_paths: the paths that lead
-                     to a match, out of a path_table; match_totals: sums over its paths;
+                     to a match, out of a path_table, and sums over them;
                      compiled_invariants: checks of a memory
 scan_program         of automata that choose: ranks of arcs, and what matches show; scan_reading: what is shown of one key, read
                      from Python
-image                the memory as a file, for another process; image_heap: used and free words, apart
+image                the memory as a file, for another process
 kernel/              Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR
 machine/             LLVM IR -> addresses; the kernels as one function

@@ -5,7 +5,6 @@ asked            a pattern, bound to a tick: what makes its operators, and which
 slicing          rows by time, in groups of keys, cut into slices with a promise each
 through          slices through an operator; slices of time side by side, of patterns whose matches say when they begin; jobs on
                  all cores
-by_rank          rows in an order that is no time's: their rank in place of LE
 arrival          what a live run would have withdrawn
 found            matches as a frame of the kind that came in
 """

@@ -6,7 +6,7 @@ operator       Operator: one stream, or with a key a Keyed; keyed: one state for
 options        all that can be said of an operator beside its pattern; speculated: an operator with a stage that holds back
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output
 single         an event as a call of its own, alone or beside a stage
-event_input    events: in form, RE given, or LE + window, late or not; promises: what a punctuation brings
+event_input    events: in form, RE given, or LE + window, late or not; what a punctuation brings
 arc_input      arcs as the second input; named_swap: one in the place of another
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 told_anew      output that follows from paths, read around each call

@@ -6,7 +6,6 @@ why_gone        a withdrawn match: its events before the change, and the change;
                 that came between two of them
 why_come        an announced match
 explaining      `Reasons`: a stage around an operator, and its state before each call
-explainable     operators whose matches have reasons
 call_items      the items of a call one by one, what of their records is left, and a lineage within it
 
 SEMANTICS.md, "Reasons", says which change it is.

@@ -20,7 +20,6 @@ interval_propagation    the tightest ranges of their times
 chain_confidence        their confidence, by dynamic programming; event_instants: the instants of one event
 collapsed_closures      one match for all subsets of a closure
 plain_signatures        the same for all matches at once, where each component is one event: as columns
-plain_windows           those that the window may cut off
 plain_confidence        their confidences; instant_tables: what is known of the instants of all events of a kind
 sequence_tables         tables in and out, row by row
 sequence_batches        tables of plain components in and out, as columns; sequence_columns: what is held meanwhile
