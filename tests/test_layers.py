@@ -68,7 +68,7 @@ WITH_ARROW = {
     "afa.lineage": "lineage_table",
     "afa.operator": "members",
     "afa.explain.reasons": "because",
-    "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
+    "afa.replay": "amending changed_rows column_totals holding known_blocks question "
     "replaying sidecar_file slice_work seen_keys stored sweeping table_answer through_spans windowed",
     "afa.extra.live": "serve_run",
     "afa.extra.situations": "reading_tables",

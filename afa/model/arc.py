@@ -283,8 +283,6 @@ def _arc(*fields: Any) -> Arc:  # for pickle
 def name_of(arc: Arc) -> str:
     """Return the name of an arc; of a name that a query has made the component only, empty where there is none.
 
-    Examples
-    --------
     >>> [name_of(Arc("a", "b", "x < 1", name=name)) for name in ("fall: a -> b #51fe4dc8", "low: a -> b", None)]
     ['fall', 'low: a -> b', '']
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError
@@ -17,6 +17,7 @@ from afa.operator.matching import Matching
 from afa.operator.options import (
     KeyOf,
     OperatorOptions,
+    Unpack,
     not_here,
     options_again,
     options_of,
@@ -25,9 +26,6 @@ from afa.operator.options import (
 )
 from afa.operator.speculated import restored, speculating
 from punctuation.promise import Punctuation
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 WITHOUT = "expected key=, the column or columns that make the key, but got Keyed without one"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError
@@ -15,6 +15,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
 from afa.operator.options import (
     OperatorOptions,
+    Unpack,
     check_alone,
     not_here,
     options_again,
@@ -24,9 +25,6 @@ from afa.operator.options import (
 )
 from afa.operator.speculated import restored, speculating
 from punctuation.promise import Punctuation
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 
 class Operator(Matching, metaclass=OperatorMeta):

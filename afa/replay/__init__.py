@@ -14,8 +14,7 @@ scanning         a column is scanned where it may hold, small row groups togethe
 costs            what a scan costs, and what it saves
 scan_plan        what was done, in words
 finding_spans    by statistics, then by scans, each inside what the one before has left
-interval_rows    the rows of intervals, by interval
-through_spans    rows of intervals through an operator, one key for each interval; all rows, row group by row group
+through_spans    rows of intervals, by interval, through an operator, one key for each interval; all rows, row group by row group
 find, backtest   `afa.find`, `afa.backtest`: a pattern, or many, in a frame or in files
 table_answer     MATCH_RECOGNIZE over an Arrow table, with SQL's columns
 replaying        `replay`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,9 @@ from afa.io.frame import Frame, is_stored, unit_of_times
 from afa.io.listed_columns import picked
 from afa.language.sql_query import over_columns
 from afa.model.renamed import renamed
-from afa.operator.options import FrameOptions, Options, takes_options
+from afa.operator.options import FrameOptions, Options, Unpack, takes_options
 from afa.schema import Schema
 from punctuation.durations import NANOSECONDS
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 
 def found_by_rank(

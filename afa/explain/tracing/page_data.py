@@ -264,8 +264,6 @@ def _spans(trace: Any, table: EventTable, core: Any) -> dict[str, Any]:
 def page_text(data: dict[str, Any], drawing: str) -> str:
     """Return the page of what `page_data` tells; ``drawing``: the automaton as SVG.
 
-    Examples
-    --------
     >>> "</script><b>" in page_text({"title": "</script><b>"}, "<svg></svg>")
     False
     """
@@ -289,8 +287,6 @@ def page_text(data: dict[str, Any], drawing: str) -> str:
 def embedded(data: Any) -> str:
     """Return data as JSON that ends no script element, whatever a value says.
 
-    Examples
-    --------
     >>> embedded(["</script>"])
     '["\\\\u003c/script\\\\u003e"]'
     """

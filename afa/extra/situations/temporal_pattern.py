@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from afa.errors import QueryError
 from afa.extra.situations.configurations import PatternPlan, plan_of
@@ -23,13 +23,10 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.conflicts import TEMPORAL
 from afa.operator.contract import Pattern, own_key
-from afa.operator.options import OperatorOptions, options_again, said_options, takes_options
+from afa.operator.options import OperatorOptions, Unpack, options_again, said_options, takes_options
 from afa.schema import Schema
 from punctuation.durations import Duration, has_unit, in_units, ticks_of_duration
 from speculation.around import Front
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 
 class _Parts(NamedTuple):

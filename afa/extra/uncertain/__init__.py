@@ -9,7 +9,7 @@ relevance          which events can change anything; the others are kept once, n
 known_events       which events there are, by identity
 confidences        how many worlds have a match, and how that changes; told_tables: as tables
 drawn_events       events on their way to the operator of the worlds
-worlds             `Worlds`: any automaton, in possible worlds; worlds_options: its options, checked; worlds_in_parts: on Spark
+worlds             `Worlds`: any automaton, in possible worlds; worlds_options: its options, checked, and on Spark
 
 sequence                `Sequence`: exact confidences of sequences, without worlds
 sequence_pattern        what it looks for: components; sequence_where: constraints between them
