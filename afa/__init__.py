@@ -98,9 +98,8 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.arc_input import ArcInput as _ArcInput
 from afa.operator.gapless import Gapless
-from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching as _Matching
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.options import Options
 from afa.operator.speculated import StageMaker
 from afa.operator.statistics import Statistics

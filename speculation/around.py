@@ -18,9 +18,8 @@ from afa.errors import AfaError, SnapshotError
 from afa.model.keys import UNSAID
 from afa.model.renamed import warn_renamed
 from afa.operator.call import Core
-from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.tables import CallInput, CallOutput, carry_out, items_of
 from afa.operator.twins import Twins
 from afa.schema import Schema, taker

@@ -114,6 +114,4 @@ class Ordered(Matching):
         core = snapshot.load(automaton, [blob], arcs, said, keyed=key is not None)
         if core.gapless is None:
             raise SnapshotError("expected a snapshot of an Ordered but got one of an operator whose events have no numbers")
-        op = cls.__new__(cls)
-        op._core, core.keys = core, None if key is None else Keys(automaton, key, core.tick)
-        return op
+        return cls._of(core, key)  # type: ignore[no-any-return]

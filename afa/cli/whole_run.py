@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from sqlglot import exp
 
@@ -78,10 +77,6 @@ def _named(text: str, files: Mapping[str, str]) -> Collection[str]:
     except AfaError:  # which is told where it is run
         return files
     return {str(table.name).lower() for tree in trees for table in tree.find_all(exp.Table)}  # in clauses, too
-
-
-def _clauses(statement: Statement) -> list[Any]:
-    return [node for match in statement.matches.values() for node, _ in match.nodes()]
 
 
 def _by_duckdb(job: CommandRequest, text: str, files: dict[str, str]) -> None:

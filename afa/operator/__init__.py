@@ -1,7 +1,7 @@
 """The operator: one automaton over one stream, or over one stream for each key.
 
 contract       what a pattern is: what makes operators of itself; patterns: an automaton as one
-operator       Operator: one stream, or with a key a Keyed; keyed: one state for each key, under shared arcs and promises;
+operator       Operator: one stream, or with a key a Keyed: one state for each key, under shared arcs and promises;
                matching: what both have
 options        all that can be said of an operator beside its pattern; speculated: an operator with a stage that holds back
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output

@@ -14,8 +14,7 @@ from afa.extra.situations.deriving import Deriving, vain
 from afa.extra.situations.reading_layout import LineWords
 from afa.model.copies import as_diff
 from afa.model.keys import Keys
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.tables import CallInput
 from afa.schema import as_ticks
 from afa.state.plain import Unfit

@@ -38,8 +38,8 @@ from afa.model.option_values import names_of
 from afa.model.renamed import warn_renamed
 from afa.operator import snapshot as saving
 from afa.operator.contract import Pattern
-from afa.operator.keyed import Keyed
 from afa.operator.named_swap import named_swap
+from afa.operator.operator import Keyed
 from afa.operator.options import OperatorOptions, Unpack, options_again, options_of, takes_options
 from afa.operator.plain_data import reading
 from afa.operator.tables import carry_out

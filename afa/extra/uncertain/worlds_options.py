@@ -18,8 +18,7 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, SPARK_WORLDS, check
 from afa.model.option_values import names_of
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.options import Options
 from punctuation.durations import ticks_of_duration
 
