@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from afa.cli.fault import CommandError
-from afa.cli.load_query import is_query
+from afa.cli.load import is_query
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from afa.cli.fault import CommandError, one_line, tell
-from afa.cli.load_query import is_sql
+from afa.cli.load import is_sql
 from afa.cli.request import CommandRequest
 from afa.cli.run import run
 from afa.cli.screen import plain_text

@@ -15,7 +15,7 @@ fit                  automata and arcs that are served, logged as running in Pyt
 memory               the arrays, and their growth; heap_trim: how the heap shrinks; reserve: address space that grows in place;
                      mapped_heap: a heap in a file; kernel_arrays: those of stages with kernels of their own
 directory            the entries of keys, and which of them the last snapshot has
-key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
+key_numbers          keys and their numbers; key_arrays: their table; key_parts: columns and single keys as the kernels take them;
                      key_image: as plain data
 record_words         payloads and registers as words, and back
 program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs

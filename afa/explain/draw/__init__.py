@@ -1,9 +1,8 @@
 """Pictures of automata.
 
-drawing           the method `draw` of automata, in three forms
+drawing           the method `draw` of automata, in three forms; DOT and Mermaid, text that other programs draw
 svg               SVG, for pages and notebooks, with colours for light and for dark: the best of several layouts
 page              an HTML page with the drawing and a table of the arcs
-dot, mermaid      text that other programs draw
 layered           a layered layout; labels are nodes of it, in stacks; which arcs run upward
 arc_labels        the lines of text beside an arc, and where they are broken
 operator_drawing  that of operators: their arcs in force, with their lifetimes; what notebooks show

@@ -11,7 +11,7 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons import Reasons
 from afa.explain.reasons.call_items import lineage_now, match_name
-from afa.explain.reasons.why_gone import is_arc
+from afa.explain.reasons.why_changed import is_arc
 from afa.explain.tracing.page_data import Announcement, TracedChange, page_data, page_text
 from afa.io.whole_file import check_kind, write_text
 from afa.language.builder import Builder
