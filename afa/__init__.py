@@ -98,9 +98,8 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.arc_input import ArcInput as _ArcInput
 from afa.operator.gapless import Gapless
-from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching as _Matching
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.options import Options
 from afa.operator.speculated import StageMaker
 from afa.operator.statistics import Statistics
@@ -113,7 +112,7 @@ if TYPE_CHECKING:
     from afa.chained import Chain
     from afa.explain.funnel.funnel import Funnel
     from afa.explain.reasons import Reasons
-    from afa.explain.tracing.traced import trace
+    from afa.explain.tracing.recorder import trace
     from afa.frames.prepared import prepared
     from afa.language.query import Query, query
     from afa.language.sql_query import sql
@@ -189,7 +188,7 @@ LAZY = {
     "prepared": "afa.frames.prepared",
     "query": "afa.language.query",
     "sql": "afa.language.sql_query",
-    "trace": "afa.explain.tracing.traced",
+    "trace": "afa.explain.tracing.recorder",
 }
 """Names of this package that are loaded when they are asked for, each with its module."""
 

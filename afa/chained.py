@@ -20,8 +20,7 @@ from afa.model.renamed import time_of, warn_renamed
 from afa.operator import snapshot as saving
 from afa.operator.call import Core, Output
 from afa.operator.contract import Pattern
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.patterns import pattern_of
 from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought, items_of, opened, shape_of
 from afa.operator.twins import Twins

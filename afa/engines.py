@@ -16,12 +16,8 @@ from afa.rewrite.triggers import Triggers
 def make_engine(name: str, setup: Setup) -> Engine:
     """Make the engine of that name.
 
-    Raises
-    ------
-    AfaError
-        There is none of that name, or the compiled one can't serve this automaton; ``"auto"`` then takes the interpreted one.
-    AutomatonError
-        With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
+    AfaError: there is none of that name, or the compiled one can't serve this automaton; ``"auto"`` then takes the interpreted one.
+    AutomatonError: with ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
     choice = setup.automaton.choice
@@ -44,10 +40,7 @@ def make_engine(name: str, setup: Setup) -> Engine:
 def rewritten_engine(name: str, setup: Setup) -> Engine:
     """Make the engine of that name over triggering sets; as `make_engine`.
 
-    Raises
-    ------
-    AfaError, AutomatonError
-        What `make_engine` raises; or an arc does not split.
+    AfaError, AutomatonError: what `make_engine` raises; or an arc does not split.
     """
     triggers = Triggers(Reduction(setup.automaton, setup.sequence), setup.table.events)
     inner = make_engine(name, setup._replace(automaton=triggers.reduction.rewritten, table=triggers.table, faults=None))

@@ -69,8 +69,6 @@ def blame(error: Exception, where: str) -> None:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the known name that is closest to it, or nothing.
 
-    Examples
-    --------
     >>> did_you_mean("amout", ["amount", "kind"])
     "; did you mean 'amount'?"
     >>> did_you_mean("OK", ["ko", "ok"]), did_you_mean("x", ["amount", "kind"])

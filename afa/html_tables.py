@@ -18,8 +18,6 @@ MOST_BITS = 2_000
 def escaped(text: str) -> str:
     """Return text that stands for itself within an element or an attribute; characters that XML has not become U+FFFD.
 
-    Examples
-    --------
     >>> escaped('</svg><script x="1">') == '&lt;/svg&gt;&lt;script x=&quot;1&quot;&gt;'
     True
     >>> escaped(chr(0) + chr(0xD800)) == 2 * chr(0xFFFD)
@@ -55,8 +53,6 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def fields(payload: Any) -> list[tuple[str, Any]]:
     """Return names and values of a payload: of a NamedTuple its fields, else itself.
 
-    Examples
-    --------
     >>> fields(7)
     [('payload', 7)]
     """
@@ -67,8 +63,6 @@ def fields(payload: Any) -> list[tuple[str, Any]]:
 def shown(value: Any) -> str:
     """Return a value as text; the ends of time by their names, a number of thousands of digits by its size.
 
-    Examples
-    --------
     >>> shown(2**63 - 1), shown("a"), shown(1.5), shown(10**5000)
     ('FOREVER', 'a', '1.5', 'about 10^5000')
     """

@@ -25,8 +25,6 @@ class Mends(Protocol):
 class Journal:
     """The inverses of one call's writes.
 
-    Examples
-    --------
     >>> journal, table = Journal(), {"a": 1}
     >>> journal.put(table, "a", 2)
     >>> journal.put(table, "b", 3)

@@ -77,8 +77,6 @@ class Schema(NamedTuple):
     ``tick`` is what one int of LE counts, if that is said: then datetimes stand for ints. ``times``: the fields that hold times,
     the LE of an event among them, so that they leave as times where times came; ``dates``: those of them that leave as dates.
 
-    Examples
-    --------
     >>> class Tick(NamedTuple):
     ...     price: float
     ...     size: int | None = None
@@ -97,13 +95,7 @@ class Schema(NamedTuple):
 
     @classmethod
     def of(cls, schema: Any, what: str) -> Schema:
-        """Make the schema of a ``NamedTuple`` class.
-
-        Raises
-        ------
-        AutomatonError
-            The class is no NamedTuple, or a field is no scalar.
-        """
+        """Make the schema of a ``NamedTuple`` class. AutomatonError: the class is no NamedTuple, or a field is no scalar."""
         if not (isinstance(schema, type) and issubclass(schema, tuple) and hasattr(schema, "_fields")):
             raise AutomatonError(f"expected a NamedTuple as the {what} schema but got {what}={schema!r}")
         return _schema_of(schema, what)
@@ -126,10 +118,7 @@ class Schema(NamedTuple):
     def take(self, value: Any) -> Any:
         """Return ``value`` with its fields in this schema's form (ints as int, NaN as the one NaN).
 
-        Raises
-        ------
-        ChangeError, Int64Error
-            A field has another type, or an int is no int64. O(fields).
+        ChangeError, Int64Error: a field has another type, or an int is no int64. O(fields).
         """
         if type(value) is not self.cls:
             value = self.record(value) if is_record(value) else value
@@ -165,10 +154,7 @@ class Schema(NamedTuple):
     def record(self, value: Any) -> Any:
         """Return a dict, or an instance of a dataclass, as an event. What may be None, or has a default, may be left out.
 
-        Raises
-        ------
-        ChangeError
-            A field is missing, or there is one more.
+        ChangeError: a field is missing, or there is one more.
         """
         given = value if isinstance(value, Mapping) else {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         defaults = {field.name: None for field in self.fields if field.optional or field.name == self.instant}
@@ -192,10 +178,7 @@ class Schema(NamedTuple):
     def dated(self, value: Any, le: Any) -> Any:
         """Return an event with its LE in the field for it, if there is one. What is no such event, or no time, stays as it is.
 
-        Raises
-        ------
-        ChangeError
-            The field holds another time.
+        ChangeError: the field holds another time.
         """
         le = as_ticks(le, "le", self.tick) if self.instant is not None and is_time(le) else le
         if self.instant is None or type(le) is not int:
@@ -232,10 +215,7 @@ class Schema(NamedTuple):
 def as_ticks(value: Any, what: str, tick: str | None = None) -> int:
     """Return a time of a change or a punctuation as ticks, or refuse it; a datetime needs ``tick``, what one tick is.
 
-    Raises
-    ------
-    ChangeError
-        The value is no int64; or a datetime that is no whole number of ticks, or where nothing says what one is.
+    ChangeError: the value is no int64; or a datetime that is no whole number of ticks, or where nothing says what one is.
     """
     if type(value) is int and BEGINNING <= value <= FOREVER:
         return value
@@ -249,10 +229,7 @@ def as_ticks(value: Any, what: str, tick: str | None = None) -> int:
 def any_payload(value: Any) -> Any:
     """Return a hashable payload in which every NaN, at any depth of tuples, is the one NaN.
 
-    Raises
-    ------
-    ChangeError
-        The value is not hashable.
+    ChangeError: the value is not hashable.
     """
     try:
         hash(value)

@@ -18,9 +18,8 @@ from afa.errors import AfaError, SnapshotError
 from afa.model.keys import UNSAID
 from afa.model.renamed import warn_renamed
 from afa.operator.call import Core
-from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.tables import CallInput, CallOutput, carry_out, items_of
 from afa.operator.twins import Twins
 from afa.schema import Schema, taker
@@ -134,7 +133,29 @@ class Around(Twins, Matching):
         return CallOutput.of(self._run(come, net), self._core.shown)
 
     def redefine(self, name: str, condition: Any, *, le: Any = None, re: Any = None) -> Output:
-        """Put another condition of a definition in force, where the operator is one of situations: as of its own ``redefine``."""
+        """Put another condition of a definition in force, as one call, where the operator is one of situations.
+
+        Parameters
+        ----------
+        name : str
+        condition : str or callable
+            As of `Situation`. Its durations stay.
+        le, re : int (ticks), datetime or date, optional
+            The lifetime ``[le, re)`` in which it is in force, in place of the one that was. Left out, it begins one tick past the
+            largest reading or promise seen, and ends never: past situations stay as they are.
+
+        Returns
+        -------
+        list of Change
+            The minimal difference of the matches.
+
+        Raises
+        ------
+        AfaError
+            There is no such definition, or the condition can't be read.
+        LateEventError
+            ``le`` lies below the promise.
+        """
         return self._core.calls.call(self._redefine, name, condition, le, re)
 
     def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
@@ -14,11 +13,8 @@ from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
 from afa.operator.matching import Matching
-from afa.operator.options import OperatorOptions, options_again, options_of, takes_options
+from afa.operator.options import OperatorOptions, Unpack, options_again, options_of, takes_options
 from punctuation.promise import Punctuation
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 TAKES = ("key", "window", "engine", "late", "arc_punctuation", "tick")
 
@@ -118,6 +114,4 @@ class Ordered(Matching):
         core = snapshot.load(automaton, [blob], arcs, said, keyed=key is not None)
         if core.gapless is None:
             raise SnapshotError("expected a snapshot of an Ordered but got one of an operator whose events have no numbers")
-        op = cls.__new__(cls)
-        op._core, core.keys = core, None if key is None else Keys(automaton, key, core.tick)
-        return op
+        return cls._of(core, key)  # type: ignore[no-any-return]

@@ -127,6 +127,7 @@ def rows(data: Any, schema: Schema, counted: bool = False) -> Logged:
 
 
 def stream_of(table: Any) -> bytes:
+    """Return a table as an Arrow stream."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()

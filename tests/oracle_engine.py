@@ -6,12 +6,12 @@ force, the difference of the matches, the way back. It takes no snapshots, for w
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from afa import AfaError, Change
 from afa.conditions.promised import PromisesByKey
-from afa.engine import ByRows, Setup, Sizes
+from afa.engine import Budget, ByRows, Ends, Living, NumberedEngine, Setup, Sizes, Step
 from afa.model.arctable import ArcTable
 from afa.model.copies import added
 from afa.state.states import States
@@ -135,6 +135,29 @@ class OracleEngine(ByRows):
         copies = [(event[1], n) for copies in self._copies.values() for event, n in copies.items()]
         events, pending = sum(n for le, n in copies if n > 0 and le >= final), -sum(n for _, n in copies if n < 0)
         return Sizes(events, 0, 0, len(self._held), pending, len(self._copies))
+
+    @property
+    def numbers(self) -> NumberedEngine | None:
+        return None
+
+    def bound(self, budget: Budget) -> None:
+        """Nothing is refused."""
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        """Refuse: there are no lists."""
+        raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
+
+    def living(self, t: int) -> Living:
+        """Refuse, as `steps` does."""
+        raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
+
+    def by_state(self) -> dict[str, int]:
+        """Count nothing: there are no lists."""
+        return {}
+
+    def ends(self) -> Ends:
+        """Count nothing: no ends are known."""
+        return Ends()
 
     def all_of_it(self) -> Any:
         """Return the state, to be compared."""

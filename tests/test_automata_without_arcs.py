@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
-from afa.explain.draw.mermaid import mermaid
+from afa.explain.draw.drawing import mermaid
 from afa.model.reach import check_whole, loose
 from punctuation.time import BEGINNING
 from speculation import Cleanse, Ordered, consolidate

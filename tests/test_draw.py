@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from afa import Arc, Automaton
-from afa.explain.draw.mermaid import escape, mermaid
-from afa.explain.draw.terminal import table
+from afa.cli.show import table
+from afa.explain.draw.drawing import escape, mermaid
 from afa.explain.draw.words import text_of
 from tests.automata import Total
 

@@ -60,15 +60,15 @@ TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
 READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark", "afa.duckdb")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
-    "afa.cli": "advice batches_in load_query new output_table replay_run request screen vary why write",
+    "afa.cli": "advice batches_in load new output_table replay_run request screen vary why write",
     "afa.expression": "functions",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing result_order lane_order",
     "afa.explain.funnel": "funnel",
-    "afa.lineage": "lineage_table",
+    "afa.lineage": "lineage",
     "afa.operator": "members",
     "afa.explain.reasons": "because",
-    "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
+    "afa.replay": "amending changed_rows column_totals holding known_blocks question "
     "replaying sidecar_file slice_work seen_keys stored sweeping table_answer through_spans windowed",
     "afa.extra.live": "serve_run",
     "afa.extra.situations": "reading_tables",

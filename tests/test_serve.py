@@ -24,7 +24,8 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, ArcLog, Automaton, Keyed, QueryError
-from afa.extra.live import connections, live_operator
+from afa.extra.live import live_operator
+from afa.extra.live import site as server
 from afa.extra.live.board import CHANGES, SAMPLES, Board
 from afa.extra.live.gate import LONGEST, Gate
 from afa.extra.live.live_operator import LiveOperator
@@ -405,7 +406,7 @@ def test_idle_connections_do_not_lock_anyone_out(site: Site) -> None:
     for _ in range(3):
         assert ask(site)[0] == 200
     ended = [one for one in idle if is_over(one)]
-    assert len(ended) >= 200 - connections.EACH
+    assert len(ended) >= 200 - server.EACH
     for one in idle:
         one.close()
     assert ask(site)[0] == 200
@@ -422,7 +423,7 @@ def is_over(one: socket.socket) -> bool:
 
 
 def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(connections, "HEAD", 0.4)
+    monkeypatch.setattr(server, "HEAD", 0.4)
     with Site(live(Keyed(FALLS, key="key", window=30), tmp_path, Net())) as site:
         idle, half_way, trickling = half(site), half(site, b"GET /st"), half(site, b"GET /")
         asking = half(site, f"GET /state HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n\r\n".encode())
@@ -443,8 +444,8 @@ def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_those_that_are_in_a_request_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(connections, "EACH", 2)
-    monkeypatch.setattr(connections, "HEAD", 0.3)
+    monkeypatch.setattr(server, "EACH", 2)
+    monkeypatch.setattr(server, "HEAD", 0.3)
     told = threading.Event()
     page = live(Keyed(FALLS, key="key", window=30), tmp_path, Net())
     monkeypatch.setattr(page, "change", lambda data: str(told.wait(10)))

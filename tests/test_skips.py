@@ -10,7 +10,7 @@ import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert
 from afa.compiled import choices
-from afa.explain.draw.mermaid import mermaid
+from afa.explain.draw.drawing import mermaid
 from tests import strategies
 from tests.strategies import Seeded
 from tests.stress.worlds import WORLDS

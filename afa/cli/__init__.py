@@ -1,8 +1,7 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern, swap its arcs. Only here typer and rich are imported.
 
 main            commands; flags: their options, each once; request: what the user asked for
-load            file.py:name -> a pattern
-load_query      query.sase, query.sql, a builder -> Query over the columns of the input
+load            file.py:name -> a pattern; query.sase, query.sql, a builder -> Query over the columns of the input
 pattern_run     a pattern over an input, as a command runs it
 batches_in      the input in the operator's form, batch by batch: which columns are read, what of --diff means a retraction
 whole_run       the tables of a statement by their names, --input: over one as over INPUT, else by DuckDB

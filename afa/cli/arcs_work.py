@@ -17,7 +17,7 @@ from afa.arclog.listing import Listing
 from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, tell
 from afa.cli.follow import opened_log
-from afa.cli.load_query import is_query
+from afa.cli.load import is_query
 from afa.cli.pattern_run import given_pattern
 from afa.explain.draw.words import fence_of, function_text, kind_of
 from afa.io.file_columns import TICKS

@@ -133,9 +133,8 @@ def show(
     [bold]afa show theft.sase readings.csv --html theft.html --labels names[/]
     """
     from afa.cli.console import Terminal
-    from afa.cli.show import check_pictures, facts, loaded, write_pictures
-    from afa.explain.draw.mermaid import mermaid as drawn
-    from afa.explain.draw.terminal import table
+    from afa.cli.show import check_pictures, facts, loaded, table, write_pictures
+    from afa.explain.draw.drawing import mermaid as drawn
     from afa.explain.draw.words import final_states
     from afa.model.reach import loose
 

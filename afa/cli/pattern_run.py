@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from afa.cli.fault import CommandError
-from afa.cli.load import load
-from afa.cli.load_query import is_query, load_query
+from afa.cli.load import is_query, load, load_query
 from afa.cli.request import CommandRequest
 from afa.io.file_columns import TICKS
 from afa.io.text_files import FileSource

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from afa.cli.console import Bar, Terminal
 from afa.cli.fault import CommandError
-from afa.cli.load_query import load_query
+from afa.cli.load import load_query
 from afa.cli.pattern_run import given_pattern, job_of
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output, writing

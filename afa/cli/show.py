@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
 from afa.cli.fault import CommandError
-from afa.cli.load_query import is_query
+from afa.cli.load import is_query
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output
+from afa.explain.draw.words import fence_of, final_states, function_text, kind_of
 from afa.io.files import open_source
 from afa.io.text_files import in_one_line
 from afa.io.whole_file import write_text
 from afa.language.query_text import text_of
+from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
@@ -70,3 +75,23 @@ def _page(name: str, pattern: Any, labels: str) -> str:
 
     text = Path(name).read_text(encoding="utf-8") if is_query(name) else text_of(pattern) if QUERY in pattern.traits else None
     return page(pattern.automaton, name, facts(pattern), str(pattern.explain() or ""), labels, text or "")
+
+
+def table(automaton: Automaton) -> Table:
+    """List the arcs of an automaton in order: name, from, to, kind, fence, transfer, and whether they end in a final state.
+
+    The column of names is left out where no arc has one.
+    """
+    finals = final_states(automaton)
+    named = any(arc.name for arc in automaton.arcs)
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in (["name"] if named else []) + ["from", "to", "kind"]:
+        shown.add_column(column, overflow="fold")
+    for column, ratio in (("fence", 3), ("transfer", 2)):
+        shown.add_column(column, overflow="fold", ratio=ratio)
+    shown.add_column("final")
+    for arc in automaton.arcs:
+        transfer = "" if arc.transfer is None else function_text(arc.transfer)
+        cells = [arc.src, arc.dst, kind_of(arc), fence_of(arc), transfer, "yes" if arc.dst in finals else ""]
+        shown.add_row(*(Text(cell) for cell in ([arc.name or ""] if named else []) + cells))  # Text: no markup inside
+    return shown

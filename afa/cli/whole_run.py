@@ -8,12 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from sqlglot import exp
 
 from afa.cli.fault import CommandError, one_line, tell
-from afa.cli.load_query import is_sql
+from afa.cli.load import is_sql
 from afa.cli.request import CommandRequest
 from afa.cli.run import run
 from afa.cli.screen import plain_text
@@ -78,10 +77,6 @@ def _named(text: str, files: Mapping[str, str]) -> Collection[str]:
     except AfaError:  # which is told where it is run
         return files
     return {str(table.name).lower() for tree in trees for table in tree.find_all(exp.Table)}  # in clauses, too
-
-
-def _clauses(statement: Statement) -> list[Any]:
-    return [node for match in statement.matches.values() for node, _ in match.nodes()]
 
 
 def _by_duckdb(job: CommandRequest, text: str, files: dict[str, str]) -> None:

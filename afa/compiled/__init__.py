@@ -15,7 +15,7 @@ fit                  automata and arcs that are served, logged as running in Pyt
 memory               the arrays, and their growth; heap_trim: how the heap shrinks; reserve: address space that grows in place;
                      mapped_heap: a heap in a file; kernel_arrays: those of stages with kernels of their own
 directory            the entries of keys, and which of them the last snapshot has
-key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
+key_numbers          keys and their numbers; key_arrays: their table; key_parts: columns and single keys as the kernels take them;
                      key_image: as plain data
 record_words         payloads and registers as words, and back
 program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs
@@ -29,11 +29,11 @@ number_lookup        gapless numbers: which are in force
 router               several stores in the place of one, for threads; workers: the threads
 superfluous          state that promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python; match_paths: the paths that lead
-                     to a match, out of a path_table; match_totals: sums over its paths;
+                     to a match, out of a path_table, and sums over them;
                      compiled_invariants: checks of a memory
 scan_program         of automata that choose: ranks of arcs, and what matches show; scan_reading: what is shown of one key, read
                      from Python
-image                the memory as a file, for another process; image_heap: used and free words, apart
+image                the memory as a file, for another process
 kernel/              Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR
 machine/             LLVM IR -> addresses; the kernels as one function

@@ -19,8 +19,7 @@ from afa.compiled.batches import Batches
 from afa.compiled.block import held_matches, held_steps
 from afa.compiled.encode import Encoded, encode
 from afa.compiled.kernel import layout as k
-from afa.compiled.match_paths import match_paths, match_picks
-from afa.compiled.match_totals import match_totals
+from afa.compiled.match_paths import match_paths, match_picks, match_totals
 from afa.compiled.memory import WordArray
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.router import Router

@@ -10,7 +10,7 @@ import numpy as np
 
 from afa.compiled.block import KeyBlock, head_words
 from afa.compiled.compiled_states import sizes
-from afa.compiled.image_heap import check_heap
+from afa.compiled.image import check_heap
 from afa.compiled.kernel import layout as k
 from afa.compiled.scan_reading import ScanReading
 from afa.compiled.store import Store

@@ -1,8 +1,8 @@
 """The numbers of keys: from columns of keys to numbers and back, in machine code, without a Python object for each key.
 
-    key_parts, key_form   columns and single keys as the kernels take them
-    kernel.key_table      the table: who has which number
-    key_arrays            its memory
+    key_parts          columns and single keys as the kernels take them
+    kernel.key_table   the table: who has which number
+    key_arrays         its memory
 
 A number is a key's until it is `gone`. Keys that Python alone can tell from others stand in the table too, so that they have
 numbers; a dictionary next to it says which one is meant.
@@ -23,8 +23,7 @@ import numpy as np
 from afa.compiled import key_arrays
 from afa.compiled.kernel import key_layout as t
 from afa.compiled.key_arrays import KeyArrays
-from afa.compiled.key_form import RecordForm, form_of
-from afa.compiled.key_parts import KeyPart, column_of, part_of
+from afa.compiled.key_parts import KeyPart, RecordForm, column_of, form_of, part_of
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, WordArray
 from afa.compiled.record_words import float_of

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from afa.change import Change, put_in_order
-from afa.engine.budget import Budget
-from afa.engine.engine_values import Ends, Living, PathTotals, Picks, SoughtMatch, Step, Ways
+from afa.engine.engine_values import PathTotals, Picks, SoughtMatch, Ways
 from afa.engine.logged import Cuts, Logged
-from afa.engine.protocol import Batch, Host, NumberedEngine
+from afa.engine.protocol import Batch, Host
 from afa.errors import AfaError
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -30,15 +29,8 @@ class ByRows:
     _log: list[Change] | None = None  # None: no output was cut so far
 
     @property
-    def numbers(self) -> NumberedEngine | None:
-        return None
-
-    @property
     def native(self) -> bool:
         return False
-
-    def bound(self, budget: Budget) -> None:
-        """Refuse nothing: an engine that can refuse says so itself."""
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         raise NotImplementedError
@@ -85,10 +77,6 @@ class ByRows:
             cuts.keep(np.arange(len(changes)))
         return Logged.of(changes, self.automaton.match_schema)
 
-    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
-        """Refuse: an engine that keeps no lists of partial matches knows of no ways that lead to them."""
-        raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
-
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         """Return None: `steps` tells."""
         return None
@@ -101,21 +89,9 @@ class ByRows:
         """Return None: `steps` tells."""
         return None
 
-    def living(self, t: int) -> Living:
-        """Refuse, as `steps` does."""
-        raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
-
     def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
         """Return nothing: `steps` tells."""
         return Picks([None for _ in soughts], [])
-
-    def by_state(self) -> dict[str, int]:
-        """Count nothing: an engine that keeps no lists of partial matches has none."""
-        return {}
-
-    def ends(self) -> Ends:
-        """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""
-        return Ends()
 
     def check_ties(self) -> None:
         """Check nothing: events that share a step are alternatives."""

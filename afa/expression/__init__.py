@@ -12,7 +12,6 @@ unknown_fields   a field that a function reads, and that there is not
 spans            durations, `afa.span`: constants once the tick is known
 types            which types a value can have; what may raise
 text             expression -> text, which from_text reads back
-shapes           the constants taken out
 evaluation       the slow, obvious meaning, by closures
 splitting        event part, register part, rest
 intervals        the values that a fence allows
@@ -24,7 +23,6 @@ from afa.expression.from_functions import read
 from afa.expression.from_text import parse
 from afa.expression.intervals import ValueRange, ranges
 from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, FunctionKind, Unreadable
-from afa.expression.shapes import ExpressionShape, shape
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
 from afa.expression.types import may_raise, types_of
@@ -36,7 +34,6 @@ __all__ = [
     "EPSILON_TRANSFER",
     "FENCE",
     "TRANSFER",
-    "ExpressionShape",
     "FunctionKind",
     "Split",
     "Unreadable",
@@ -47,7 +44,6 @@ __all__ = [
     "parse",
     "ranges",
     "read",
-    "shape",
     "split",
     "text_of_expr",
     "types_of",

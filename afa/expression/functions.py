@@ -15,10 +15,11 @@ import functools
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from afa.expression.nodes import Binary, Compare, Const, Expr, If
+from afa.expression.nodes import Binary, Const, Expr
 
+W = TypeVar("W", int, "_Whole")
 NUMBER, TEXT = "a number", "a text"
 CACHED = 1 << 12
 """How many answers about texts and patterns are kept."""
@@ -155,50 +156,38 @@ def _width(pattern: str, escape: str | None) -> int:
     return len(_pieces(pattern, escape)[-1])
 
 
-def _of(op: str, left: Expr, right: Expr | int) -> Expr:
-    return Binary(op, left, right if isinstance(right, Expr) else Const(right))
-
-
-class _Calendar(NamedTuple):
-    """A day in the calendar, of which years begin in March: as expressions. H. Hinnant, chrono-compatible low-level algorithms."""
-
-    era: Expr  # of 400 years
-    of_era: Expr  # its year there
-    month: Expr  # from March, 0 to 11
-    day: Expr
-
-
-def _calendar(days: Expr) -> _Calendar:
-    shifted = _of("+", days, 719_468)
-    in_era = _of("%", shifted, 146_097)
-    less = _of("-", _of("+", _of("-", in_era, _of("//", in_era, 1460)), _of("//", in_era, 36_524)), _of("//", in_era, 146_096))
-    of_era = _of("//", less, 365)
-    before = _of("-", _of("+", _of("*", of_era, 365), _of("//", of_era, 4)), _of("//", of_era, 100))
-    in_year = _of("-", in_era, before)
-    month_ = _of("//", _of("+", _of("*", in_year, 5), 2), 153)
-    first = _of("//", _of("+", _of("*", month_, 153), 2), 5)
-    return _Calendar(_of("//", shifted, 146_097), of_era, month_, _of("+", _of("-", in_year, first), 1))
-
-
-def _year(days: Expr) -> Expr:
-    era, of_era, month_, _ = _calendar(days)
-    return _of("+", _of("+", of_era, _of("*", era, 400)), If(Compare(">=", month_, Const(10)), Const(1), Const(0)))
-
-
-def _month(days: Expr) -> Expr:
-    month_ = _calendar(days).month
-    return If(Compare("<", month_, Const(10)), _of("+", month_, 3), _of("-", month_, 9))
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    """Return year, month and day: `_calendar` in ints."""
+def _civil(days: W) -> tuple[W, W, W]:
+    """Return year, month and day of an int or of `_Whole`. Years begin in March (H. Hinnant, chrono-compatible algorithms)."""
     if isinstance(days, float) or days is None:
         raise TypeError(f"expected a day as an int but got {days!r}")
-    era, in_era = divmod(days + 719_468, 146_097)
+    shifted = days + 719_468
+    in_era = shifted % 146_097  # of 400 years
     of_era = (in_era - in_era // 1460 + in_era // 36_524 - in_era // 146_096) // 365
-    in_year = in_era - (365 * of_era + of_era // 4 - of_era // 100)
-    month_ = (5 * in_year + 2) // 153
-    return of_era + era * 400 + (month_ >= 10), month_ + 3 if month_ < 10 else month_ - 9, in_year - (153 * month_ + 2) // 5 + 1
+    in_year = in_era - (of_era * 365 + of_era // 4 - of_era // 100)
+    from_march = (in_year * 5 + 2) // 153
+    year_ = of_era + shifted // 146_097 * 400 + from_march // 10
+    return year_, (from_march + 2) % 12 + 1, in_year - (from_march * 153 + 2) // 5 + 1
+
+
+def _calculated(op: str) -> Callable[[_Whole, _Whole | int], _Whole]:
+    return lambda left, right: _Whole(Binary(op, left.expr, right.expr if isinstance(right, _Whole) else Const(right)))
+
+
+class _Whole:
+    """An expression of an int, with which one calculates as with an int."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    __add__ = _calculated("+")
+    __sub__ = _calculated("-")
+    __mul__ = _calculated("*")
+    __floordiv__ = _calculated("//")
+    __mod__ = _calculated("%")
+
+
+def _written(part: int) -> Callable[[Expr], Expr]:
+    return lambda days: _civil(_Whole(days))[part].expr
 
 
 def _by_library(name: str, **more: Any) -> Function:
@@ -221,9 +210,9 @@ FUNCTIONS: dict[str, Function] = {
     "sql_ceil": Function(sql_ceil, float, total=True, step="ceil"),
     "sql_trunc": Function(sql_trunc, float, total=True, step="trunc"),
     "sql_round": Function(sql_round, float, total=True, step="round"),
-    "year": Function(year, int, written=_year),
-    "month": Function(month, int, written=_month),
-    "day": Function(day, int, written=lambda days: _calendar(days).day),
+    "year": Function(year, int, written=_written(0)),
+    "month": Function(month, int, written=_written(1)),
+    "day": Function(day, int, written=_written(2)),
     "like": Function(like, bool, TEXT, 2, 3, True),
     "regexp_like": Function(regexp_like, bool, TEXT, 2, 2, True),
     "substr": Function(substr, str, TEXT, 2, 3, True),

@@ -9,7 +9,6 @@ prepared         a frame whose rows are sorted and encoded once, for many calls
 through          slices through an operator; slices of time side by side, of patterns whose matches say when they begin; jobs on
                  all cores
 result_order     the order in which matches stand in a result
-by_rank          rows in an order that is no time's: their rank in place of LE
 arrival          what a live run would have withdrawn
 found            matches as a frame of the kind that came in
 """

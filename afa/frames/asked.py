@@ -11,10 +11,9 @@ from afa.model.automaton import Automaton
 from afa.model.option_values import threads_of
 from afa.model.reach import check_whole
 from afa.operator.contract import Pattern
-from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
 from afa.operator.members import Members
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.options import OF_FRAMES, Options, options_of
 from afa.operator.patterns import pattern_of
 from afa.operator.told_anew import ToldAnew

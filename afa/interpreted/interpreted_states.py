@@ -12,7 +12,7 @@ from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.cleanup import clean
 from afa.interpreted.state import Entry, State
 from afa.model.automaton import Automaton
-from afa.model.pmatch import PMatch, Rest
+from afa.model.pmatch import PMatch, Rest, le_of
 from afa.state.canonical import order_of_keys
 from afa.state.key_columns import KeyColumns
 from afa.state.states import CHANGES, COVER, NUMBER, OVER, ROWS, Pruned, States, columns, given_steps, records
@@ -43,7 +43,7 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
                 heads[COVER, i] = y.le
                 if gapless:
                     heads[NUMBER, i], heads[OVER, i] = y.key[1], y.over
-                rows += [(_le(p.start), p.re, p.state, p.register) for p in y.nodes]
+                rows += [(le_of(p.start), p.re, p.state, p.register) for p in y.nodes]
             changes += [(y.le, re, n, payload) for (payload, re), n in y.events.items()]
         changes += [(le, re, -n, payload) for (payload, le, re), n in s.pending.items()]
         heads[CHANGES, i], heads[ROWS, i] = len(changes) - before[0], len(rows) - before[1]
@@ -150,8 +150,3 @@ def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Auto
     for y in s.index.values():
         for p in s.layer(y):
             algorithm.emit(s, y, p, 1)
-
-
-def _le(place: Any) -> int:
-    le: int = place[0] if isinstance(place, tuple) else place
-    return le

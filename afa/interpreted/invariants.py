@@ -15,7 +15,7 @@ from typing import Any
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.longest import Longest
 from afa.interpreted.state import Entry, State
-from afa.model.pmatch import PMatch
+from afa.model.pmatch import PMatch, le_of
 from punctuation.time import FOREVER
 
 
@@ -29,7 +29,7 @@ def check(algorithm: Algorithm, s: State) -> None:
         assert starts == sorted(starts), f"Ordering at {y.key}: {starts}"
         assert [p.start for p in y.nodes] == sorted(p.start for p in y.nodes), f"Ordering of nodes at {y.key}"
         assert all(p.re > y.le for p in s.layer(y)), f"Content at {y.key}: a lifetime that has ended"
-        assert all(_le(p.start) <= y.le for p in s.layer(y)), f"Content at {y.key}: one that begins later"
+        assert all(le_of(p.start) <= y.le for p in s.layer(y)), f"Content at {y.key}: one that begins later"
         assert y.key == steps[i].key, "the index and its entries disagree"
         if y.events and (s.pruned is None or (x is not None and x.key > s.pruned)):
             _check_content(algorithm, s, x, y)
@@ -46,11 +46,6 @@ def check(algorithm: Algorithm, s: State) -> None:
         others = [o for o in s.runs if o.data == span.data and o is not span]
         assert not any(o.begin <= span.end and span.begin <= o.end for o in others), f"runs touch: {span} {others}"
     assert sum(spans.values()) == len(s.runs), "runs"
-
-
-def _le(place: Any) -> int:
-    le: int = place[0] if isinstance(place, tuple) else place
-    return le
 
 
 def _check_content(algorithm: Algorithm, s: State, x: Entry | None, y: Entry) -> None:

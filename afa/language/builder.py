@@ -26,8 +26,7 @@ from afa.model.conflicts import QUERY
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed, warn_renamed
 from afa.operator import contract
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.schema import Schema
 from speculation.around import Around
 

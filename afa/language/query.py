@@ -31,11 +31,11 @@ from afa.model.automaton import Automaton
 from afa.model.choice import differences
 from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
 from afa.model.event_order import VALUES, fields_in
+from afa.model.frozen import Frozen
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern, own_key
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
 from afa.schema import DECIMALS, Schema
@@ -56,7 +56,7 @@ TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
 
-class Query(Pattern):
+class Query(Frozen, Pattern):
     """A query, frozen. `afa.query` reads one from SASE+ text, `afa.sql` from SQL; `afa.language` has the words to build one.
 
     Parameters
@@ -386,12 +386,6 @@ class Query(Pattern):
 
     def __hash__(self) -> int:
         return hash(self.tree)
-
-    def __setattr__(self, field: str, value: Any) -> None:
-        raise AttributeError(f"a Query is frozen: {field} can't be set")
-
-    def __delattr__(self, field: str) -> None:
-        raise AttributeError(f"a Query is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _query, (self.tree, self._running)

@@ -9,8 +9,7 @@ graph           its nodes; each walk through them from the end is a path, no two
 aggregates      count, sum, min and max of a field over all paths, in one pass of the graph
 having          of the paths those whose sums satisfy a condition, with early cuts and a budget
 satisfying      the graph of those that satisfy a condition, folded forward, maybe a function
-lineage         `Lineage`: paths, count, events, aggregates
-lineage_table   the graph as an Arrow table
+lineage         `Lineage`: paths, count, events, aggregates; the graph as an Arrow table
 
 SEMANTICS.md, "Lineage", says what a path is. How the graph comes about, for ``a, b+ (any), c`` over a1 b2 b3 c4:
 

@@ -84,14 +84,17 @@ class Graph:
 
     def nodes(self) -> list[PathNode]:
         """Return all nodes, BEGUN left out, later steps first. O(graph)."""
-        root = self.root
-        seen = {root: None} if root is not None else {}
-        todo = list(seen)
-        while todo:
-            node = todo.pop()
-            for other in (*(before for _, before in self.ways(node)), node.rest):
-                if other is not None and other is not BEGUN and other not in seen:
-                    seen[other] = None
-                    todo.append(other)
-        seen.pop(BEGUN, None)
-        return sorted(seen, key=lambda node: -node.step)
+        return nodes_of(self)
+
+
+def nodes_of(graph: Any) -> list[PathNode]:
+    """Return all nodes of a graph that has a root, and tells ways, but BEGUN."""
+    seen: dict[PathNode, None] = {} if graph.root in (None, BEGUN) else {graph.root: None}
+    todo = list(seen)
+    while todo:
+        node = todo.pop()
+        for other in (*(before for _, before in graph.ways(node)), node.rest):
+            if other is not None and other is not BEGUN and other not in seen:
+                seen[other] = None
+                todo.append(other)
+    return sorted(seen, key=lambda node: -node.step)

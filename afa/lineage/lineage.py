@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from afa.change import Change
-from afa.errors import AfaError
+from afa.errors import AfaError, ChangeError
 from afa.html_tables import fields, grid, pairs, titled
 from afa.lineage.aggregates import Aggregates, aggregates_of, counts_of
 from afa.lineage.graph import BEGUN, Graph, PathNode
 from afa.lineage.having import BUDGET, Having, having_of
 from afa.lineage.satisfying import PathTest, Satisfying
-from afa.schema import Schema
+from afa.schema import ODD, Schema
+from punctuation.door import arrow_type
 
 Path = tuple[tuple[str, Change], ...]
 """The events that a computation has taken, in order, each with its component."""
@@ -242,10 +243,28 @@ class Lineage:
         return found
 
     def table(self) -> Any:
-        """Return the graph of all paths as an Arrow table; see `afa.lineage.lineage_table`."""
-        from afa.lineage.lineage_table import table_of
+        """Return the graph of all paths as an Arrow table, one row a way: what other tools count, sum and draw.
 
-        return table_of(self._graph, self._event)
+        Returns
+        -------
+        pyarrow.Table
+            ``node``, int64: the first row's is the match; a node's rows stand together. ``before``, int64 or null: the node from
+            which to go on; null: the path begins here. ``component``, string or null: null: no event, the path goes on at
+            ``before``, or begins here. ``le``, ``re``, int64, and ``event``, a struct of its fields: of the event, or null.
+
+        Raises
+        ------
+        AfaError
+            Events are not all scalars (``event=``).
+        ChangeError
+            Arrow can't hold a text.
+
+        Notes
+        -----
+        A path, backward: from the first row's node choose any of its rows, then any row of the node in ``before``, and so on. Each
+        such walk is another path, and each path is one of them.
+        """
+        return _table_of(self._graph, self._event)
 
     def _repr_html_(self) -> str:
         """Return the match and the events in its paths, the first ones of each component, for notebooks."""
@@ -264,3 +283,44 @@ class Lineage:
     def __repr__(self) -> str:
         payload, le, re, _, key = self.match
         return f"Lineage({payload!r}, [{le}, {re})" + (")" if key is None else f", key={key!r})")
+
+
+Row = tuple[int, "int | None", "str | None", "Change | None"]
+
+
+def _table_of(graph: Graph, schema: Schema | None) -> Any:
+    import pyarrow as pa
+
+    if schema is None or not schema.scalar:
+        got = schema and schema.describe()
+        raise AfaError(f"expected events of scalar fields (event=) for a table but got {got}; .paths() tells any")
+    rows = _rows(graph)
+    changes = [change for _, _, _, change in rows]
+    kind = pa.struct([pa.field(field.name, arrow_type(field.type or str)) for field in schema.fields])
+    names = [field.name for field in schema.fields]
+    events = [None if change is None else dict(zip(names, change.payload)) for change in changes]
+    try:
+        return pa.table(
+            {
+                "node": pa.array([row[0] for row in rows], pa.int64()),
+                "before": pa.array([row[1] for row in rows], pa.int64()),
+                "component": pa.array([row[2] for row in rows], pa.string()),
+                "le": pa.array([change and change.le for change in changes], pa.int64()),
+                "re": pa.array([change and change.re for change in changes], pa.int64()),
+                "event": pa.array(events, kind),
+            }
+        )
+    except (pa.ArrowException, *ODD) as error:
+        raise ChangeError(f"expected events that Arrow holds but got {error}") from error
+
+
+def _rows(graph: Graph) -> list[Row]:
+    nodes = graph.nodes()
+    numbers: dict[Any, int | None] = {node: n for n, node in enumerate(nodes)}
+    numbers[BEGUN] = None
+    rows: list[Row] = []
+    for node in nodes:
+        rows += ((numbers[node], numbers[before], *pick) for pick, before in graph.ways(node))  # type: ignore[misc]
+        if node.rest is not None:
+            rows.append((numbers[node], numbers[node.rest], None, None))  # type: ignore[arg-type]
+    return rows

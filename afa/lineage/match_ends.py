@@ -17,7 +17,7 @@ from afa.lineage.lineage import Lineage
 from afa.lineage.walked import Walked
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.model.pmatch import PMatch, Rest
+from afa.model.pmatch import PMatch, Rest, le_of
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 from afa.schema import Schema
@@ -230,7 +230,7 @@ class _Here:
     def _span(self, found: Sequence[End]) -> list[Step]:
         """Return the steps from the first start of ends on, with the partial matches of these starts."""
         starts = {end.p.start for end in found}
-        first = min(map(_le, starts))
+        first = min(map(le_of, starts))
         if first < self._promised:
             raise self._dropped(f" at le={first},")
         return [y for y in self._held.engine.steps(self._match.key, first, self._le, starts) if first <= y.le <= self._le]
@@ -331,11 +331,6 @@ def _of(key: Hashable) -> str:
 
 def _largest(ends: Iterable[End]) -> int:
     return max(end.re for end in ends)
-
-
-def _le(start: Any) -> int:
-    le: int = start[0] if isinstance(start, tuple) else start
-    return le
 
 
 def _told(held: LineageSource) -> Callable[[Any], Any]:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from afa.change import Change
 from afa.errors import BudgetError, blame
-from afa.lineage.graph import BEGUN, Graph, PathNode
+from afa.lineage.graph import BEGUN, Graph, PathNode, nodes_of
 from afa.lineage.having import BUDGET
 
 KEPT, CUT = "kept", "cut"
@@ -122,15 +122,7 @@ class Satisfying:
 
     def nodes(self) -> list[PathNode]:
         """Return all nodes, BEGUN left out, later steps first."""
-        seen = dict.fromkeys([] if self.root is None else [self.root])
-        todo = list(seen)
-        while todo:
-            node = todo.pop()
-            for other in (*(before for _, before in self.ways(node)), node.rest):
-                if other is not None and other is not BEGUN and other not in seen:
-                    seen[other] = None
-                    todo.append(other)
-        return sorted(seen, key=lambda node: -node.step)
+        return nodes_of(self)
 
     def picks(self) -> Iterator[tuple[str, Change]]:
         """Yield each pick that is in some path, in order."""

@@ -1,7 +1,7 @@
 """The program: automata and arcs, and the transitions that they define.
 
 automaton    states, arcs, start, final states, initial register: frozen
-arc          fence, transfer, epsilon arcs, time-outs
+arc          fence, transfer, epsilon arcs, time-outs; frozen: what both are
 choice       which matches a scan chooses, and what they show: AFTER MATCH SKIP
 binding      durations in arcs as ticks, by an operator's tick
 arctable     the arcs in force, by state

@@ -12,6 +12,7 @@ from afa.errors import AutomatonError, ExpressionError
 from afa.expression.arc_functions import Schemas, WrittenFunction, functions_of
 from afa.expression.kinds import FunctionKind
 from afa.expression.nodes import Const
+from afa.model.frozen import Frozen
 from afa.schema import Schema
 
 CONSUME, SKIP, EPSILON, TIMEOUT = "consume", "skip", "epsilon", "timeout"
@@ -24,7 +25,7 @@ def always(register: Any) -> bool:
     return True
 
 
-class Arc:
+class Arc(Frozen):
     """An arc ``src -> dst`` with a fence ``f(e, r) -> bool`` and a transfer ``g(e, r) -> register``, both pure.
 
     Parameters
@@ -229,20 +230,8 @@ class Arc:
         arc._fill(self.kind, self.src, self.dst, fence, transfer, at, self.name, self.final, self.select, self.origin or self)
         return arc
 
-    def __setattr__(self, field: str, value: Any) -> None:
-        raise AttributeError(f"an Arc is frozen: {field} can't be set")
-
-    def __delattr__(self, field: str) -> None:
-        raise AttributeError(f"an Arc is frozen: {field} can't be deleted")
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _arc, (self.kind, self.src, self.dst, self.fence, self.transfer, self.at, self.name, self.final, self.select)
-
-    def __copy__(self) -> Arc:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Arc:
-        return self  # frozen; and an arc without a name equals itself only
 
     @property
     def ignorable(self) -> bool:
@@ -283,8 +272,6 @@ def _arc(*fields: Any) -> Arc:  # for pickle
 def name_of(arc: Arc) -> str:
     """Return the name of an arc; of a name that a query has made the component only, empty where there is none.
 
-    Examples
-    --------
     >>> [name_of(Arc("a", "b", "x < 1", name=name)) for name in ("fall: a -> b #51fe4dc8", "low: a -> b", None)]
     ['fall', 'low: a -> b', '']
     """

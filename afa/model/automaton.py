@@ -9,6 +9,7 @@ from afa.errors import AutomatonError, ChangeError, Int64Error
 from afa.model.arc import Arc, check_arc, check_written
 from afa.model.binding import bound_arc
 from afa.model.choice import Choice
+from afa.model.frozen import Frozen
 from afa.model.unmatchable import check_all, check_servable
 from afa.schema import Schema
 
@@ -17,7 +18,7 @@ class NoRegister(NamedTuple):
     """The register of an automaton that carries no values."""
 
 
-class Automaton:
+class Automaton(Frozen):
     """An augmented finite automaton: states, arcs, start, final states, initial register ([AFA10] Definition 1).
 
     Parameters
@@ -71,6 +72,7 @@ class Automaton:
         "arcs", "choice", "event", "event_schema", "final", "having", "match_schema", "register", "register_schema", "shown",
         "start", "states", "ties",
     )  # fmt: skip
+    _instead = "; push an arc to a running operator instead"
 
     arcs: tuple[Arc, ...]
     choice: Choice | None
@@ -178,20 +180,8 @@ class Automaton:
         """Return the drawing, for notebooks."""
         return self.draw()
 
-    def __setattr__(self, field: str, value: Any) -> None:
-        raise AttributeError(f"an Automaton is frozen: {field} can't be set; push an arc to a running operator instead")
-
-    def __delattr__(self, field: str) -> None:
-        raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _automaton, tuple(_said(self).values())
-
-    def __copy__(self) -> Automaton:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Automaton:
-        return self  # frozen
 
     def __repr__(self) -> str:
         return f"Automaton({self.start!r} -> {sorted(self.final)}, {len(self.states)} states, {len(self.arcs)} arcs)"

@@ -18,6 +18,12 @@ class PMatch(NamedTuple):
     register: Any
 
 
+def le_of(place: Any) -> int:
+    """Return the LE of a step by its key, which is that, or a pair of it and what orders events of one LE."""
+    le: int = place[0] if isinstance(place, tuple) else place
+    return le
+
+
 class Rest(NamedTuple):
     """The instants from which the partial matches of a list wait for the next step. Time-outs count from there."""
 

@@ -1,12 +1,12 @@
 """The operator: one automaton over one stream, or over one stream for each key.
 
 contract       what a pattern is: what makes operators of itself; patterns: an automaton as one
-operator       Operator: one stream, or with a key a Keyed; keyed: one state for each key, under shared arcs and promises;
+operator       Operator: one stream, or with a key a Keyed: one state for each key, under shared arcs and promises;
                matching: what both have
 options        all that can be said of an operator beside its pattern; speculated: an operator with a stage that holds back
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output
 single         an event as a call of its own, alone or beside a stage
-event_input    events: in form, RE given, or LE + window, late or not; promises: what a punctuation brings
+event_input    events: in form, RE given, or LE + window, late or not; what a punctuation brings
 arc_input      arcs as the second input; named_swap: one in the place of another
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 told_anew      output that follows from paths, read around each call

@@ -36,13 +36,13 @@ from afa.model.waits import warn_of_waits
 from afa.operator import event_input, single
 from afa.operator.announced import asks, told_by
 from afa.operator.arc_input import ArcInput
+from afa.operator.event_input import advance, promise
 from afa.operator.gapless import EventNumbers, order_of
 from afa.operator.kept_lineage import KeptLineage
 from afa.operator.match_lineage import held_of
 from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.options import Options, traits_of
-from afa.operator.promises import advance, promise
 from afa.operator.rows import in_form
 from afa.operator.told_anew import PathOutput
 from afa.operator.twins import Twins

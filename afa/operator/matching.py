@@ -12,6 +12,7 @@ from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.instant_texts import instant
+from afa.model.keys import Keys
 from afa.model.renamed import time_of
 from afa.operator import snapshot, tables
 from afa.operator.call import Core, Output
@@ -297,6 +298,13 @@ class Matching:
 
     def _snapshot(self) -> bytes:
         return snapshot.save(self._core)
+
+    @classmethod
+    def _of(cls, core: Core, key: Any = None) -> Any:
+        """Make the operator of a core, by a key if there is one."""
+        made = cls.__new__(cls)
+        made._core, core.keys = core, None if key is None else Keys(core.automaton, key, core.tick)
+        return made
 
     def as_pattern(self) -> Any:
         """Return what makes more operators like this one; None: it is made by its pattern."""

@@ -21,6 +21,8 @@ from punctuation.late import Late, Policy
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack  # of Python 3.11
+else:
+    Unpack = None  # which stands in annotations alone
 
 EngineName = Literal["auto", "compiled", "interpreted"]
 ENGINES = get_args(EngineName)

@@ -7,9 +7,8 @@ from typing import Any
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern
-from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 
 
 class AutomatonPattern(Pattern):

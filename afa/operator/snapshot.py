@@ -128,16 +128,10 @@ def load(
     snapshot has none; all others must be as they were saved. ``table`` returns the arcs in force for what is final, if these are
     kept elsewhere.
 
-    Raises
-    ------
-    SnapshotError
-        A blob is no snapshot, is damaged, of a newer version, of another automaton, or does not follow the one before; or an arc is
-        missing.
-    AutomatonError
-        A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``; or payloads were not kept, and
-        an arc does not split.
-    AfaError
-        The argument is no automaton, or one that the engine can't serve.
+    SnapshotError: a blob is no snapshot, is damaged, of a newer version, of another automaton, or does not follow the one before;
+    or an arc is missing. AutomatonError: a given arc is not valid for this automaton, or does not compile under
+    ``engine="compiled"``; or payloads were not kept, and an arc does not split. AfaError: the argument is no automaton, or one that
+    the engine can't serve.
     """
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")

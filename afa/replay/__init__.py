@@ -4,19 +4,17 @@ witness/         what events a match must contain, from the automaton alone
 stored           a stored table: files of row groups, and what their statistics say
 sidecar          `index`: an index beside a file: blocks of rows, their times, and bounds and sums of their columns
 sidecar_file     how it is written and checked
-key_spans        spans of time of keys: joined, met, looked up
+key_spans        spans of time of keys: joined, met, looked up; around candidates of several witnesses, in order
 known_blocks     row groups, or blocks of them, where an index tells more; their rows, in batches
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
 question         what is asked of a stored table: a pattern bound to its columns, and when each row group was
 seen_keys        keys as numbers
 scanning         a column is scanned where it may hold, small row groups together; the next one where this leaves something
-chains           candidates of several witnesses, in order, within a window
 costs            what a scan costs, and what it saves
 scan_plan        what was done, in words
 finding_spans    by statistics, then by scans, each inside what the one before has left
-interval_rows    the rows of intervals, by interval
-through_spans    rows of intervals through an operator, one key for each interval; all rows, row group by row group
+through_spans    rows of intervals, by interval, through an operator, one key for each interval; all rows, row group by row group
 find, backtest   `afa.find`, `afa.backtest`: a pattern, or many, in a frame or in files
 table_answer     MATCH_RECOGNIZE over an Arrow table, with SQL's columns
 replaying        `replay`

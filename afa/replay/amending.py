@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,22 +19,18 @@ from afa.frames.found import Columns, rows_at, written
 from afa.frames.frame_reading import End
 from afa.io.frame import Frame
 from afa.model.binding import bound_arc
-from afa.operator.options import FrameOptions, options_of, takes_options
+from afa.operator.options import FrameOptions, Unpack, options_of, takes_options
 from afa.replay.changed_rows import Changed, changed, check_met
-from afa.replay.interval_rows import RowsOfSpans, no_rows, operator_columns
 from afa.replay.key_spans import Lookup, Spans, joined, later, touching
 from afa.replay.question import Question, in_groups, lifetime_of, longest_lifetime, question, waiting
 from afa.replay.scanning import Scan, Scanner, WitnessBlock
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.stored import together
-from afa.replay.through_spans import by_key, pieces, pushed
+from afa.replay.through_spans import RowsOfSpans, by_key, no_rows, operator_columns, pieces, pushed
 from afa.replay.witness.boxes import ArcLifetime, boxes_of
 from afa.replay.witness.witnesses import Witness
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 
 @takes_options(*SWEEPS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,12 +19,9 @@ from afa.io.answer import Answer
 from afa.io.frame import Frame, is_stored
 from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
-from afa.operator.options import FrameOptions, Options, takes_options
+from afa.operator.options import FrameOptions, Options, Unpack, takes_options
 from afa.schema import Field
 from afa.state.key_columns import chained
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 T = TypeVar("T")
 Labels = Mapping[str, Sequence[Any]]

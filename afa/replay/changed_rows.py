@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.frames.frame_reading import FrameReading
-from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
 from afa.model.arc import Arc
 from afa.replay.question import Question, checked_arcs, ends_of
@@ -37,11 +36,6 @@ class Changed(NamedTuple):
     re: Any
     diff: Any
     arcs: tuple[Change, ...]  # changes of arcs, in their order
-
-    def columns(self, asking: Question) -> dict[str, Any]:
-        """Return the rows in the columns that an operator takes; ``diff`` among them."""
-        found = columns_of(self.frame, asking.plan, self.reading)
-        return {**found, "diff": self.diff}
 
 
 def changed(changes: Any, asking: Question) -> Changed:

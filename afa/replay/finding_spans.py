@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.model.event_order import is_list
-from afa.replay.chains import Candidates, joined_candidates, spans_of
 from afa.replay.costs import Costs
 from afa.replay.holding import field_of
-from afa.replay.key_spans import Spans, all_met, joined, later, touching
+from afa.replay.key_spans import Candidates, Spans, all_met, joined, joined_candidates, later, spans_of, touching
 from afa.replay.question import Question
 from afa.replay.scan_plan import ReplayPlan, ScanStep
 from afa.replay.scanning import Scan, Scanner, blocks_of

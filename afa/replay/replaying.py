@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from afa.errors import AfaError
 from afa.frames.asked import TAKES
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
-from afa.operator.options import FrameOptions, Options, options_of, takes_options
+from afa.operator.options import FrameOptions, Options, Unpack, options_of, takes_options
 from afa.replay.costs import Costs
 from afa.replay.finding_spans import MatchSpans, find_spans, first_scan
 from afa.replay.question import Question, Said, longest_lifetime, question
@@ -22,9 +22,6 @@ from afa.replay.shares import Shares
 from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
 from afa.replay.witness.witnesses import Necessary
 from punctuation.time import FOREVER
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 Progress = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and how much there is."""

@@ -14,9 +14,8 @@ import numpy as np
 
 from afa.frames.slicing import numbered, sortable
 from afa.io.frame import Frame
-from afa.replay.chains import Candidates, joined_candidates
 from afa.replay.holding import compared, rows_in
-from afa.replay.key_spans import Lookup, Spans, different, later
+from afa.replay.key_spans import Candidates, Lookup, Spans, different, joined_candidates, later
 from afa.replay.question import Question, ends_of, in_groups
 from afa.replay.seen_keys import SeenKeys, key_column
 from afa.replay.stored import together

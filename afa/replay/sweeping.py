@@ -7,7 +7,7 @@ looked for is the loosest of them. The rows around it are read once, and go thro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -15,14 +15,11 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.frames.asked import SWEEPS
 from afa.frames.frame_reading import End
-from afa.operator.options import FrameOptions, options_of, takes_options
+from afa.operator.options import FrameOptions, Unpack, options_of, takes_options
 from afa.replay.question import Question, question
 from afa.replay.replaying import Progress, answers, located
 from afa.replay.scan_plan import ReplayPlan
 from afa.replay.stored import Stored
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 
 class Swept(NamedTuple):

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.model.arc import TIMEOUT
-from afa.replay.chains import Candidates, spans_of
-from afa.replay.key_spans import Spans, later
+from afa.replay.key_spans import Candidates, Spans, later, spans_of
 from afa.replay.scan_plan import short
 from afa.replay.witness.boxes import ArcLifetime, Box
 from afa.replay.witness.witnesses import Necessary, Witness, guessed, necessary

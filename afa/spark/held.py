@@ -18,6 +18,7 @@ from afa.spark.hashing import bucket_numbers
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.cleanse import Cleanse
+from speculation.stage_state import stream_of
 
 
 class WaitingRows:
@@ -134,15 +135,6 @@ class Windows:
             return rows.append_column("re", pa.array(re))
         filled = np.where(own.is_valid().to_numpy(), own.fill_null(0).to_numpy(), re)
         return rows.set_column(rows.column_names.index("re"), "re", pa.array(filled))
-
-
-def stream_of(table: pa.Table) -> bytes:
-    """Return a table as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
 
 
 def streams_of(rows: pa.Table, keys: Sequence[str], count: int) -> list[bytes]:

@@ -27,9 +27,10 @@ from pyspark import TaskContext
 from afa.errors import ChangeError
 from afa.operator.members import MEMBERS, column_type
 from afa.spark.hashing import bucket_numbers
-from afa.spark.held import stream_of, table_of
+from afa.spark.held import table_of
 from afa.spark.job import ARROW, BucketAnswer, Job, told_of
 from punctuation.time import FOREVER
+from speculation.stage_state import stream_of
 
 _begun: Counter[str] = Counter()
 EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4

@@ -6,7 +6,7 @@ import functools
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
@@ -16,7 +16,7 @@ from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
-from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
+from afa.operator.options import OF_SPARK, SparkOptions, Unpack, options_of, takes_options
 from afa.spark.dealing import at_once, finished, labelled, packed, spark_schema, to_all, without
 from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
@@ -30,9 +30,6 @@ from afa.spark.shipped import Parcel, by_value, shipped
 from afa.spark.typed import check_names, check_tables, key_types, keyed, timed, typed_rows, with_moments
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
 from punctuation.time import FOREVER
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 log = logging.getLogger("afa.spark")
 TAKES = OF_SPARK

@@ -18,7 +18,8 @@ from afa.engine.budget import BytesError
 from afa.errors import BudgetError, LateEventError, SnapshotError
 from afa.model.raised import text_of
 from afa.schema import NAN
-from afa.spark.held import stream_of, table_of
+from afa.spark.held import table_of
+from speculation.stage_state import stream_of
 
 
 def is_of_rows(error: Exception) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -16,7 +16,7 @@ from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
-from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
+from afa.operator.options import OF_SPARK, SparkOptions, Unpack, options_of, takes_options
 from afa.replay.witness.boxes import ArcLifetime
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import CandidateSpans, History, HistoryEnds, ends_of, sought
@@ -31,9 +31,6 @@ from afa.spark.shipped import by_value, shipped
 from afa.spark.span_rows import SpanRows
 from afa.spark.typed import check_names, check_tables, column, key_types, keyed
 from punctuation.time import BEGINNING
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 TAKES = tuple(name for name in OF_SPARK if name != "speculation")
 log = logging.getLogger("afa.spark")

@@ -21,7 +21,7 @@ from afa.engine import Logged
 from afa.model.keys import take_key
 from afa.model.raised import Faults
 from afa.operator.call import Core
-from afa.operator.keyed import Keyed
+from afa.operator.operator import Keyed
 from afa.operator.snapshot import plain, unplain
 from afa.operator.tables import CallInput, CallOutput, steps
 from afa.schema import Schema

@@ -22,7 +22,7 @@ from afa.compiled.code.step_function import SlotClass, step_ir, unchanged_ir
 from afa.compiled.machine.native import Native
 from afa.conditions.implied import implied
 from afa.errors import ExpressionError
-from afa.expression import FENCE, callable_of, may_raise, parse, ranges, shape, split, text_of_expr
+from afa.expression import FENCE, callable_of, may_raise, parse, ranges, split, text_of_expr
 from afa.expression.nodes import sides
 from afa.rewrite.vectors import vector_of
 from afa.schema import Schema
@@ -123,7 +123,6 @@ def check(text: str, native: Native | None) -> Dear:
     ranges(expr, SCHEMAS[0])
     split(expr, *SCHEMAS)
     text_of_expr(expr, SCHEMAS[1])
-    shape(expr)
     may_raise(expr, *SCHEMAS)
     callable_of(expr, FENCE, SCHEMAS[1])
     if "r" not in sides(expr):

@@ -14,9 +14,9 @@ import pytest
 from afa.compiled import key_arrays, key_numbers, reserve
 from afa.compiled.kernel import key_layout as t
 from afa.compiled.kernel.key_hash import tag_of
-from afa.compiled.key_form import form_of
 from afa.compiled.key_image import image_of, take_image
 from afa.compiled.key_numbers import KeyNumbers
+from afa.compiled.key_parts import form_of
 from afa.errors import SnapshotError
 from afa.model.keys import take_key
 from afa.state.key_columns import KeyColumns

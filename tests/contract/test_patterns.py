@@ -9,7 +9,7 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Gapless, Keyed, Operator, Punctuation, insert
-from afa.explain.tracing.traced import trace
+from afa.explain.tracing.recorder import trace
 from afa.language import one
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of

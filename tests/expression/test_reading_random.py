@@ -19,13 +19,11 @@ from afa.expression import (
     may_raise,
     parse,
     read,
-    shape,
     split,
     text_of_expr,
 )
 from afa.expression.functions import FUNCTIONS
 from afa.expression.intervals import ranges
-from afa.expression.nodes import Const, walk
 from tests.expression.worlds import (
     EVENT,
     FLOATS,
@@ -89,17 +87,6 @@ def test_transfers() -> None:
             python = outcome(lambda e, r, function=function: R(*function(e, r)), e, r)
             assert outcome(evaluate, found, e, r) == python
             assert outcome(callable_of(found, TRANSFER, REGISTER), e, r) == python
-
-
-def test_shapes_differ_in_parameters_only() -> None:
-    rng = random.Random(12)
-    for _ in range(500):
-        expr = expression(rng)
-        found = shape(expr)
-        consts = [node.value for node in walk(expr) if isinstance(node, Const) and node.value is not None]
-        flat = [item for param in found.params for item in (param if isinstance(param, tuple) else (param,))]
-        assert repr(flat) == repr(consts)
-        assert shape(parse(text_of_expr(expr), FENCE, *SCHEMAS)).text == found.text
 
 
 @pytest.mark.parametrize("seed", range(3))

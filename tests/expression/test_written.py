@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, ExpressionError, Keyed, NoRegister, Operator, insert, retract
-from afa.explain.draw.mermaid import mermaid
+from afa.explain.draw.drawing import mermaid
 from afa.explain.draw.words import fence_of
 from tests.text import same_meaning
 from tests.two_vees import Vees

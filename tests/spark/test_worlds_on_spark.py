@@ -19,7 +19,7 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Change, Punctuation
 from afa.errors import ChangeError, LateEventError, SnapshotError
-from afa.extra.uncertain.worlds_in_parts import UPPER
+from afa.extra.uncertain.worlds_options import UPPER
 from afa.model.option_values import names_of
 from afa.operator.options import Options
 from afa.spark import match, replay

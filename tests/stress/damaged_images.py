@@ -1,7 +1,7 @@
 """Images with damaged words.
 
 Each is refused with a `SnapshotError`, or taken: then the operator takes rows, promises and a snapshot, or raises an error, and its
-heap holds (`afa.compiled.image_heap`). What it says may be wrong, as its words are believed; but nothing leaves the memory,
+heap holds (`afa.compiled.image`). What it says may be wrong, as its words are believed; but nothing leaves the memory,
 and nothing goes on for ever. They are judged in processes of their own: one that dies, or takes long, is a finding.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from afa import AfaError, Keyed, Punctuation, SnapshotError, sql
 from afa.compiled import choices
 from afa.compiled.compiled_engine import CompiledEngine
-from afa.compiled.image_heap import check_heap
+from afa.compiled.image import check_heap
 from afa.compiled.kernel import layout as k
 from afa.compiled.kernel import scan_layout as y
 from afa.spark import operator_image as image

@@ -37,7 +37,7 @@ lane_loop    history: rows of one key after another, which nothing revises, over
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
   key_table          looks for keys, gives and forgets numbers
-  key_hash           where a key stands; key_records: keys that are no word; key_rebuild: the table made anew
+  key_hash           where a key stands; key_records: keys that are no word
   key_layout         every record of these arrays
 
 layout       every record of the arrays: read it first; record: a class of records; named_fields: its fields -> words
@@ -48,7 +48,7 @@ native_call  native code called by address; the mark of a kernel
 
 Tests that run most of a file, and go red when it breaks:
 
-    compiled/test_key_numbers                            key_table, key_hash, key_records, key_rebuild, key_out, key_layout
+    compiled/test_key_numbers                            key_table, key_hash, key_records, key_out, key_layout
     compiled/test_due_keys                               due_keys
     compiled/test_records_go_on, test_many_keys          append_packed, packed_keys, unpacked, blocks, slabs
     test_many_keys, test_sizes_of_keys                   many, by_key

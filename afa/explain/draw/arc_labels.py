@@ -23,8 +23,6 @@ LINE_COST = 400
 def broken(text: str, room: int) -> list[str]:
     """Return text as lines of at most ``room`` characters, of words that are longer alone. O(words squared).
 
-    Examples
-    --------
     >>> broken("e.change > 0 and r.patterns + 1 == 2 and (r.balance == 1)", 36)
     ['e.change > 0 and r.patterns + 1 == 2', 'and (r.balance == 1)']
     >>> broken("/ Vees(r.balance - 1, r.patterns + 1)", 36)
@@ -158,8 +156,6 @@ def label_of(drawn: Drawn, labels: str, register: type | None = None) -> ArcLabe
 def named(arc: Arc) -> str:
     """Return the name of an arc, else its fence in words; of an arc that a query has made its component and the fence.
 
-    Examples
-    --------
     >>> [named(Arc("a", "b", "x < 1", name=name)) for name in ("low", None, "fall: a -> b #51fe4dc8")]
     ['low', 'x below 1', 'fall: x below 1']
     """
@@ -172,8 +168,6 @@ def named(arc: Arc) -> str:
 def lifetimes(drawn: Drawn) -> str:
     """Return the lifetimes of an arc as text; empty: it always serves.
 
-    Examples
-    --------
     >>> arc = Arc("a", "b", "x < 1")
     >>> lifetimes(Drawn(0, arc, ((BEGINNING, 5), (8, 9), (12, FOREVER))))
     'until 5, [8, 9), from 12'
@@ -192,8 +186,6 @@ def _life(le: int, re: int, tick: str | None) -> str:
 def instant_text(value: int, tick: str | None) -> str:
     """Return an instant as text: where a tick is known and it lies in the years 1990 to 2099 as a time (UTC), else as ticks.
 
-    Examples
-    --------
     >>> instant_text(1_372_636_800, "s"), instant_text(1_372_636_801_500, "ms"), instant_text(7, "s"), instant_text(7, None)
     ('2013-07-01', '2013-07-01 00:00:01.5', '7', '7')
     """

@@ -23,8 +23,6 @@ TABLES = {"sans": [int(w) for w in _PLAIN.split()], "bold": [int(w) for w in _BO
 def width_of(text: str, font: str, size: float) -> float:
     """Return the width of one line of text, in pixels, in a font ("sans", "bold" or "mono") of that size.
 
-    Examples
-    --------
     >>> width_of("iii", "sans", 10) < width_of("mmm", "sans", 10)
     True
     >>> width_of("", "mono", 10)
@@ -45,8 +43,6 @@ def _rare(char: str, font: str) -> int:
 def fitting(text: str, font: str, size: float, width: float) -> str:
     """Return the text, cut with an ellipsis where it is wider than ``width`` pixels.
 
-    Examples
-    --------
     >>> fitting("a state with a very long name", "sans", 10, 60)
     'a state wit…'
     """

@@ -35,8 +35,6 @@ class Stack(NamedTuple):
 def stacked(labels: Sequence[ArcLabel]) -> Stack:
     """Stack labels, row by row where there are several columns.
 
-    Examples
-    --------
     >>> stacked([ArcLabel((), ""), ArcLabel((), "")])
     Stack(width=0.0, height=34.0, places=[(0.0, 0.0), (0.0, 20.0)])
     >>> stacked([])
@@ -58,8 +56,6 @@ def stacked(labels: Sequence[ArcLabel]) -> Stack:
 def backward(states: Sequence[str], start: str, arcs: Sequence[tuple[str, str]]) -> set[int]:
     """Return the numbers of the arcs that lead back to a state on the way from the start to their own. O(states + arcs).
 
-    Examples
-    --------
     >>> backward("abc", "a", [("a", "b"), ("b", "c"), ("c", "a"), ("a", "c"), ("b", "b")])
     {2, 4}
     """

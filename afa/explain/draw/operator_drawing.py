@@ -43,8 +43,6 @@ def _html_of(core: Core, kind: str) -> str:
 def in_force(table: ArcTable, now: int, tick: str | None = None) -> list[Drawn]:
     """Return each arc of a table once, in order of arrival; those that have ended before ``now`` are past.
 
-    Examples
-    --------
     >>> arc = Arc("a", "b", "x < 1")
     >>> in_force(ArcTable.of([arc]), now=5)[0].lives
     ((-9223372036854775808, 9223372036854775807),)

@@ -41,8 +41,6 @@ def page(
 ) -> str:
     """Return an HTML page with a title, the text of a query, facts, the drawing, a table of the arcs, and some text.
 
-    Examples
-    --------
     >>> from afa.model.arc import Arc
     >>> shown = page(Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: e < 1)]), "<low>")
     >>> shown.startswith("<!DOCTYPE html>"), "<h1>&lt;low&gt;</h1>" in shown

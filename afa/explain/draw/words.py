@@ -33,8 +33,6 @@ COUNTED = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 def said(text: str) -> str:
     """Return the text of a fence in words; what has no words stays as it is.
 
-    Examples
-    --------
     >>> said("e.change < 0 and r.n >= 2")
     'change below 0 and n so far at least 2'
     >>> said("not (kind == 'buy' or price is None)")
@@ -123,8 +121,6 @@ def transfer_of(arc: Arc, register: type | None = None) -> str:
 
     Without the register's class only ``r._replace(..)`` is read.
 
-    Examples
-    --------
     >>> transfer_of(Arc("a", "b", "x < 1", "r._replace(n=r.n + 1, low=e.x)"))
     'n = r.n + 1, low = e.x'
     >>> from typing import NamedTuple
@@ -183,8 +179,6 @@ def text_of(function: Any) -> str | None:
     The text is one line in the form of ``ast.unparse``; of an arc given as text that text. None: no source, a source that does not
     compile to this function (the file was edited since), or several that do and differ in text.
 
-    Examples
-    --------
     >>> fences = [lambda e, r: e.change < 0, lambda e, r: e.change   >   0]
     >>> [text_of(fence) for fence in fences]
     ['e.change < 0', 'e.change > 0']

@@ -21,8 +21,6 @@ PLAUSIBLE = range(1990, 2100)
 def in_words(ticks: int, tick: str | None) -> str:
     """Return a duration in its largest unit.
 
-    Examples
-    --------
     >>> in_words(720_000, "ms"), in_words(90, "min"), in_words(1_500, None)
     ('12 min', '1.5 h', '1,500 ticks')
     """
@@ -36,8 +34,6 @@ def in_words(ticks: int, tick: str | None) -> str:
 def ticks_in_words(ticks: int, tick: str | None) -> str:
     """Return a number of ticks with what it is.
 
-    Examples
-    --------
     >>> ticks_in_words(600, "ms"), ticks_in_words(3_600, "s"), ticks_in_words(5, "s"), ticks_in_words(5, None)
     ('600 ticks of 1 ms = 0.6 s', '3,600 ticks of 1 s = 1 h', '5 ticks of 1 s', '5 ticks')
     """
@@ -59,8 +55,6 @@ def _said(nanoseconds: int, unit: str) -> str:
 def unit_hint(low: int, high: int, tick: str | None) -> str:
     """Return which tick the times are likely to have, where the one given puts them far from today; else nothing.
 
-    Examples
-    --------
     >>> unit_hint(1_700_000_000_000, 1_700_000_900_000, "s")
     'by a tick of 1 s the times are those of the year 55841, by 1 ms of 2023: is one tick 1 ms?'
     """
@@ -81,8 +75,6 @@ def is_dated(low: int, high: int, tick: str | None) -> bool:
 def as_date(le: int, tick: str) -> str:
     """Return ticks since 1970 as a time, UTC.
 
-    Examples
-    --------
     >>> as_date(1_767_276_660_000, "ms"), as_date(1_767_276_660_250, "ms")
     ('2026-01-01 14:11:00', '2026-01-01 14:11:00.250000')
     """
@@ -105,8 +97,6 @@ DIGEST = re.compile(r" #[0-9a-f]{8}$")
 def label_of(arc: Arc) -> str:
     """Return what an arc is called.
 
-    Examples
-    --------
     >>> label_of(Arc("a", "b", "True")), label_of(Arc("a", "b", "True", name="a: start -> a #77a619ee"))
     ('a -> b', 'a: start -> a')
     """
@@ -116,8 +106,6 @@ def label_of(arc: Arc) -> str:
 def event_in_words(event: Any, when: Callable[[int], str]) -> str:
     """Return an event as text; a field that is filled with its LE is told as one.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa import Instant
     >>> class Pay(NamedTuple):

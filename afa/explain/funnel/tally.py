@@ -16,7 +16,7 @@ from afa.expression.nodes import FieldRead, walk
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.model.pmatch import PMatch
+from afa.model.pmatch import PMatch, le_of
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 from punctuation.time import BEGINNING, FOREVER
@@ -28,8 +28,6 @@ MOST = 1000
 class FieldValues:
     """The values of one field.
 
-    Examples
-    --------
     >>> seen = FieldValues()
     >>> for value in (3, None, 1, 3):
     ...     seen.look(value)
@@ -219,7 +217,7 @@ class Tally:
             ended.by_window += 1
             found = self._next(gone, bisect_left, le)
             if found is not None:
-                ended.could_wide.append(found - _le(gone.start))
+                ended.could_wide.append(found - le_of(gone.start))
         else:
             ended.by_no_arc += 1
             found = self._next(gone, bisect_right, le)
@@ -250,11 +248,6 @@ class Tally:
 
 def _first(place: tuple[int, Any]) -> int:
     return place[0]
-
-
-def _le(start: Any) -> int:
-    le: int = start[0] if isinstance(start, tuple) else start
-    return le
 
 
 def _fields(asked: CountedFence) -> list[str]:

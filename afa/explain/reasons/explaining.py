@@ -17,11 +17,9 @@ from afa.arclog.arc_log import Poll
 from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons.because import Because, Explained, with_reasons
-from afa.explain.reasons.call_items import left, push_item
-from afa.explain.reasons.explainable import check_explainable, first_time, polled
+from afa.explain.reasons.call_items import check_explainable, first_time, left, polled, push_item
 from afa.explain.reasons.telling import SentenceWords, known_zone
-from afa.explain.reasons.why_come import why_come, why_promised
-from afa.explain.reasons.why_gone import WithdrawalFacts, is_arc, why_gone
+from afa.explain.reasons.why_changed import WithdrawalFacts, is_arc, why_come, why_gone, why_promised
 from afa.io.table_times import TimeType
 from afa.model.arc import Arc
 from afa.model.keys import take_key

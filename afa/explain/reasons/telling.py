@@ -28,8 +28,6 @@ class SentenceWords(NamedTuple):
     def event(self, change: Change, near: int) -> str:
         """Return an event in quotes: its fields, and when it was. ``near``: an instant; a time of that day needs no date.
 
-        Examples
-        --------
         >>> class Pay(NamedTuple):
         ...     card: str
         ...     kind: str
@@ -54,8 +52,6 @@ class SentenceWords(NamedTuple):
     def time(self, t: int, near: int | None = None) -> str:
         """Return an instant, without its date if it is of the day of another one.
 
-        Examples
-        --------
         >>> words = SentenceWords(None, (), "ms", True)
         >>> words.time(50_603_500, 0), words.time(50_603_500), SentenceWords(None).time(7)
         ('14:03:23.5', '1970-01-01 14:03:23.5', '7')

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from afa.model.pmatch import le_of
+
 SPANS = 50_000
 """So many spans are shown."""
 STEPS = 256
@@ -49,7 +51,7 @@ def _spans(engine: Any, key: Hashable, times: Sequence[int], most: int) -> list[
     done: list[HeldSpan] = []
     here: dict[tuple[int, str], list[int]] = {}
     for step in _steps(engine, key, times):
-        standing = {(_le(p.start), p.state) for p in step.partial}
+        standing = {(le_of(p.start), p.state) for p in step.partial}
         for name in [name for name in here if name not in standing]:
             low, high = here.pop(name)
             done.append(HeldSpan(*name, low, high, False))
@@ -70,8 +72,3 @@ def _steps(engine: Any, key: Hashable, times: Sequence[int]) -> Iterable[Any]:
             if low <= step.le <= high and (last is None or step.start > last):
                 last = step.start
                 yield step
-
-
-def _le(start: Any) -> int:
-    le: int = start[0] if isinstance(start, tuple) else start
-    return le

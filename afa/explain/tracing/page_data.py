@@ -18,7 +18,7 @@ from afa.change import Change
 from afa.explain.reasons.because import Because
 from afa.explain.reasons.call_items import match_name
 from afa.explain.reasons.telling import SentenceWords, plain, short, zone_of
-from afa.explain.reasons.why_gone import arc_change, is_arc
+from afa.explain.reasons.why_changed import arc_change, is_arc
 from afa.explain.tracing.held_spans import threads_of
 from afa.explain.tracing.passed_states import PassedStates
 from punctuation.durations import NANOSECONDS
@@ -264,8 +264,6 @@ def _spans(trace: Any, table: EventTable, core: Any) -> dict[str, Any]:
 def page_text(data: dict[str, Any], drawing: str) -> str:
     """Return the page of what `page_data` tells; ``drawing``: the automaton as SVG.
 
-    Examples
-    --------
     >>> "</script><b>" in page_text({"title": "</script><b>"}, "<svg></svg>")
     False
     """
@@ -289,8 +287,6 @@ def page_text(data: dict[str, Any], drawing: str) -> str:
 def embedded(data: Any) -> str:
     """Return data as JSON that ends no script element, whatever a value says.
 
-    Examples
-    --------
     >>> embedded(["</script>"])
     '["\\\\u003c/script\\\\u003e"]'
     """

@@ -11,8 +11,6 @@ from afa.model.arc import CONSUME, Arc
 class PassedStates:
     """Chains of states for sequences of components; each is looked for once.
 
-    Examples
-    --------
     >>> one = lambda e, r: True
     >>> arcs = [Arc("s", "a", one), Arc("a", "a", one, select="a"), Arc("a", "b", one)]
     >>> PassedStates("s", {"b"}, arcs).of(("a", "a", "b"))

@@ -2,7 +2,6 @@
 
 site           the server: starlette on uvicorn, in a thread of its own, and what a job has to offer to be shown (`Watched`);
                page/: the page, which loads nothing from elsewhere
-connections    connections that say nothing: they end after a while, and give way
 gate           who may ask, and who may change something: Host, Origin, token
 board          what is shown of a job: samples of its numbers, changes of its output, what was said
 picture        its automaton with the arcs in force, as SVG and as a list

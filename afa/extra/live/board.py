@@ -22,8 +22,6 @@ LONGEST = 2_000
 def said_of(error: BaseException) -> str:
     """Return an error with its notes as text, with its type where that is not one of ours.
 
-    Examples
-    --------
     >>> said_of(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     """

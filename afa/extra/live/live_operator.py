@@ -247,8 +247,6 @@ class LiveOperator:
 def done_of(text: bytes) -> str:
     """Return what a line of the log does, in words.
 
-    Examples
-    --------
     >>> done_of(b'{"op": "retract", "arc": {"name": "turn"}, "at": 7}')
     "ended 'turn'"
     """

@@ -22,7 +22,7 @@ from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
-from afa.cli.load_query import is_query
+from afa.cli.load import is_query
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest

@@ -91,8 +91,6 @@ class Steering:
 def instant_of(data: dict[str, Any]) -> int | str | None:
     """Return from when on a change holds: ticks, ISO 8601 text, or None: from when it is read.
 
-    Examples
-    --------
     >>> instant_of({"at": "17"}), instant_of({"at": " "}), instant_of({"at": "2024-01-01T12:00"})
     (17, None, '2024-01-01T12:00')
     """
@@ -110,8 +108,6 @@ def instant_of(data: dict[str, Any]) -> int | str | None:
 def ticks_or_text(text: Any) -> Any:
     """Return text that is a number of ticks as an int, all else as it is.
 
-    Examples
-    --------
     >>> [ticks_or_text(text) for text in ("-17", "5 seconds", "\u00b2", None)]
     [-17, '5 seconds', '\u00b2', None]
     """

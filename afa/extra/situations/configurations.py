@@ -77,11 +77,8 @@ class PatternPlan(NamedTuple):
 def plan_of(definitions: Sequence[Definition], constraints: Sequence[RelationConstraint]) -> PatternPlan:
     """Return the configurations that a match can go through, and the steps between them.
 
-    Raises
-    ------
-    QueryError
-        The constraints contradict one another, or there are too many configurations. It ends early then: no more than `MOST` are
-        looked at.
+    QueryError: the constraints contradict one another, or there are too many configurations. It ends early then: no more than
+    `MOST` are looked at.
     """
     pairs = _pairs([each.name for each in definitions], constraints)
     waits = (False,) * len(definitions)

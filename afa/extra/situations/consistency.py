@@ -18,15 +18,8 @@ Network = dict[tuple[str, str], int]
 
 
 def network_of(definitions: Sequence[str], constraints: Sequence[RelationConstraint]) -> Network:
-    """Return what all constraints together leave of each pair.
+    """Return what all constraints together leave of each pair. QueryError: they leave a pair nothing.
 
-    Raises
-    ------
-    QueryError
-        They leave a pair nothing.
-
-    Examples
-    --------
     >>> a_b, b_c = RelationConstraint("a", "b", ("before",)), RelationConstraint("b", "c", ("before", "meets"))
     >>> names_of(network_of("abc", [a_b, b_c])["a", "c"])
     ('before',)
@@ -59,8 +52,6 @@ def network_of(definitions: Sequence[str], constraints: Sequence[RelationConstra
 def parts_of(definitions: Sequence[str], constraints: Sequence[RelationConstraint]) -> list[list[str]]:
     """Return the definitions in groups that no constraint connects.
 
-    Examples
-    --------
     >>> parts_of("abcd", [RelationConstraint("a", "c", ("before",)), RelationConstraint("b", "d", ("before",))])
     [['a', 'c'], ['b', 'd']]
     """

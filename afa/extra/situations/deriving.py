@@ -13,7 +13,7 @@ import numpy as np
 from afa.change import Change
 from afa.compiled.code.strings import Strings
 from afa.conditions.condition import Condition
-from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.errors import AfaError, LateEventError
 from afa.extra.situations.folds import Fold
 from afa.extra.situations.held_readings import HeldReadings
 from afa.extra.situations.judged import InForce, Judged
@@ -23,6 +23,7 @@ from afa.extra.situations.reading_tables import NewReadings, ReadingTables
 from afa.extra.situations.told_forms import Telling
 from afa.model.copies import as_total
 from afa.model.raised import Raised
+from afa.operator.plain_data import reading
 from afa.schema import Schema
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
@@ -259,7 +260,7 @@ class Deriving(Stage):
         SnapshotError
             It is something else.
         """
-        try:
+        with reading("the numbers of situations"):
             said, promised, was_told, withdrawn, lines, covers = numbers
             wanted(f"the definitions {self._said()}", said == self._said(), said)
             if as_time(promised, "promised") > self.promised:
@@ -278,10 +279,6 @@ class Deriving(Stage):
                     self.see(checked(change))
             self.told()
             self._told, self._withdrawn = was_told, withdrawn
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected the numbers of situations but got something else: {error}") from error
         self.call_worked()
 
     def _in_force(self, each: Any) -> InForce:

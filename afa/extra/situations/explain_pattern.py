@@ -106,8 +106,6 @@ def _apart(plan: PatternPlan) -> tuple[str, ...]:
 def decisions(constraint: RelationConstraint) -> list[Decision]:
     """Return at which instant each relation that is allowed is decided; those of one instant together.
 
-    Examples
-    --------
     >>> print(*decisions(RelationConstraint("a", "b", ("meets", "overlaps"))), sep="; ")
     a meets b: when a ends and b begins; a overlaps b: when a ends
     >>> print(*decisions(RelationConstraint("a", "b", ("overlaps", "contains", "finished_by"))))

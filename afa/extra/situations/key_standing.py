@@ -62,10 +62,7 @@ def standing_of(
 ) -> LastingSituations:
     """Return how a key stood at a promise; ``types``: of each definition those of the fields that are aggregated.
 
-    Raises
-    ------
-    SnapshotError
-        It is something else. Also TypeError, ValueError: it is no such data at all.
+    SnapshotError: it is something else. Also TypeError, ValueError: it is no such data at all.
     """
     wanted("one situation or none for each definition", len(going) == len(kinds), going)
     made = [None if each is None else _going(each, kind, of, promised) for each, kind, of in zip(going, kinds, types)]

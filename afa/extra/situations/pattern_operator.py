@@ -42,10 +42,7 @@ FOLLOWS = set_of(["before", "meets"])
 def window_of(within: Duration, tick: str | None) -> Duration:
     """Return a window in ticks, or as it is where it waits for a tick.
 
-    Raises
-    ------
-    AfaError
-        It is no duration, or no whole number of ticks, or below one.
+    AfaError: it is no duration, or no whole number of ticks, or below one.
     """
     if tick is None and has_unit(within):
         found: Duration = within if nanoseconds_of(within, "within") > 0 else 0

@@ -43,8 +43,6 @@ INVERSES = {
 def set_of(names: Iterable[str]) -> int:
     """Return a set of relations.
 
-    Examples
-    --------
     >>> names_of(set_of(["meets", "before"]))
     ('before', 'meets')
     """
@@ -60,8 +58,6 @@ def names_of(relations: int) -> tuple[str, ...]:
 def inverted(relations: int) -> int:
     """Return what ``b`` is to ``a``, of what ``a`` is to ``b``.
 
-    Examples
-    --------
     >>> names_of(inverted(set_of(["before", "equals"])))
     ('equals', 'after')
     """
@@ -107,8 +103,6 @@ def narrowed(relations: int, a_seen: int, b_seen: int, a_now: bool, b_now: bool)
 def composed(first: int, second: int) -> int:
     """Return what ``a`` may be to ``c``, where ``a`` is to ``b`` one of the first relations, and ``b`` to ``c`` one of the second.
 
-    Examples
-    --------
     >>> names_of(composed(set_of(["before"]), set_of(["meets"])))
     ('before',)
     >>> names_of(composed(set_of(["during"]), set_of(["before"])))

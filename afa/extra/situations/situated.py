@@ -14,8 +14,7 @@ from afa.extra.situations.deriving import Deriving, vain
 from afa.extra.situations.reading_layout import LineWords
 from afa.model.copies import as_diff
 from afa.model.keys import Keys
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.tables import CallInput
 from afa.schema import as_ticks
 from afa.state.plain import Unfit
@@ -186,32 +185,6 @@ class Situated(Front):
         return Change(payload, le, re, as_diff(item.diff, payload), key)
 
     # -- definitions that change -----------------------------------------------------------------------------------------------
-
-    def redefine(self, name: str, condition: Any, *, le: Any = None, re: Any = None) -> Output:
-        """Put another condition of a definition in force, as one call.
-
-        Parameters
-        ----------
-        name : str
-        condition : str or callable
-            As of `Situation`. Its durations stay.
-        le, re : int (ticks), datetime or date, optional
-            The lifetime ``[le, re)`` in which it is in force, in place of the one that was. Left out, it begins one tick past the
-            largest reading or promise seen, and ends never: past situations stay as they are.
-
-        Returns
-        -------
-        list of Change
-            The minimal difference of the matches.
-
-        Raises
-        ------
-        AfaError
-            There is no such definition, or the condition can't be read.
-        LateEventError
-            ``le`` lies below the promise.
-        """
-        return self._core.calls.call(self._redefine, name, condition, le, re)
 
     def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:
         core, stage = self._core, self.stage

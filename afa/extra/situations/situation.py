@@ -119,12 +119,8 @@ def length(value: Duration, name: str) -> Any:
 def definition_of(name: str, given: Any, event: Schema, tick: str | None) -> Definition:
     """Return a definition of a pattern: the condition is read over the fields of the event.
 
-    Raises
-    ------
-    QueryError
-        It is no situation, or its name is none.
-    AutomatonError
-        The condition can't be read over the event; see `Condition`.
+    QueryError: it is no situation, or its name is none. AutomatonError: the condition can't be read over the event; see
+    `Condition`.
     """
     if not isinstance(given, Situation):
         hint = f'; write {name}=Situation("..")' if isinstance(given, str) or callable(given) else ""

@@ -46,13 +46,8 @@ class SituationAggregate(NamedTuple):
 def aggregates_of(returns: Any, definitions: Sequence[str], event: Schema) -> dict[str, SituationAggregate]:
     """Return what each name of ``returns`` asks for.
 
-    Raises
-    ------
-    QueryError
-        It is no such dict; an aggregate is none, or of what is no definition, no field, or no number.
+    QueryError: it is no such dict; an aggregate is none, or of what is no definition, no field, or no number.
 
-    Examples
-    --------
     >>> class Car(NamedTuple):
     ...     speed: float
     ...     plate: str

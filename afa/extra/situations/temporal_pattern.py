@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from afa.errors import QueryError
 from afa.extra.situations.configurations import PatternPlan, plan_of
@@ -22,14 +22,12 @@ from afa.language.changes import QueryChanges
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.conflicts import TEMPORAL
+from afa.model.frozen import Frozen
 from afa.operator.contract import Pattern, own_key
-from afa.operator.options import OperatorOptions, options_again, said_options, takes_options
+from afa.operator.options import OperatorOptions, Unpack, options_again, said_options, takes_options
 from afa.schema import Schema
 from punctuation.durations import Duration, has_unit, in_units, ticks_of_duration
 from speculation.around import Front
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 
 class _Parts(NamedTuple):
@@ -44,7 +42,7 @@ class _Parts(NamedTuple):
     key: str | tuple[str, ...] | None
 
 
-class TemporalPattern(Pattern):
+class TemporalPattern(Frozen, Pattern):
     """Situations and the relations between them, frozen: a match picks one situation of each definition.
 
     Parameters
@@ -309,12 +307,6 @@ class TemporalPattern(Pattern):
         rows += [(name, str(aggregate)) for name, aggregate in self._parts.returns]
         return titled("TemporalPattern", pairs([row for row in rows if row[1]]), self.draw(labels="names"))
 
-    def __setattr__(self, field: str, value: Any) -> None:
-        raise AttributeError(f"a TemporalPattern is frozen: {field} can't be set")
-
-    def __delattr__(self, field: str) -> None:
-        raise AttributeError(f"a TemporalPattern is frozen: {field} can't be deleted")
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TemporalPattern) and self._same() == other._same()
 
@@ -328,12 +320,6 @@ class TemporalPattern(Pattern):
 
     def _place(self, name: str) -> int:
         return next(i for i, each in enumerate(self.definitions) if each.name == name)
-
-    def __copy__(self) -> TemporalPattern:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> TemporalPattern:
-        return self  # frozen
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _pattern, (_Parts(*self._parts),)

@@ -9,7 +9,7 @@ relevance          which events can change anything; the others are kept once, n
 known_events       which events there are, by identity
 confidences        how many worlds have a match, and how that changes; told_tables: as tables
 drawn_events       events on their way to the operator of the worlds
-worlds             `Worlds`: any automaton, in possible worlds; worlds_options: its options, checked; worlds_in_parts: on Spark
+worlds             `Worlds`: any automaton, in possible worlds; worlds_options: its options, checked, and on Spark
 
 sequence                `Sequence`: exact confidences of sequences, without worlds
 sequence_pattern        what it looks for: components; sequence_where: constraints between them
@@ -20,7 +20,6 @@ interval_propagation    the tightest ranges of their times
 chain_confidence        their confidence, by dynamic programming; event_instants: the instants of one event
 collapsed_closures      one match for all subsets of a closure
 plain_signatures        the same for all matches at once, where each component is one event: as columns
-plain_windows           those that the window may cut off
 plain_confidence        their confidences; instant_tables: what is known of the instants of all events of a kind
 sequence_tables         tables in and out, row by row
 sequence_batches        tables of plain components in and out, as columns; sequence_columns: what is held meanwhile

@@ -117,6 +117,3 @@ class LeftOut(Member):
     def call_failed(self, before: Any) -> None:
         self.rows, n, self.named = before
         del self.rows[n:]
-
-    def call_worked(self) -> None:
-        pass

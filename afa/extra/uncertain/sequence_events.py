@@ -24,6 +24,7 @@ from afa.extra.uncertain.sequence_pattern import SequencePattern
 from afa.journal import Journal
 from afa.model.copies import COPIES, as_total, crowded
 from afa.operator import snapshot
+from afa.operator.plain_data import reading
 from afa.state.sound import short, wanted
 from punctuation import sealed
 from punctuation.time import as_time
@@ -120,7 +121,7 @@ def seal(pattern: SequencePattern, numbers: list[int], entries: Iterable[tuple[S
 def unseal(pattern: SequencePattern, blob: bytes) -> tuple[list[int], list[tuple[Hashable, SequenceEvent, int]]]:
     """Returns the numbers and events in a blob, checked. SnapshotError: it is something else, or of another pattern."""
     body = snapshot.unseal(MAGIC, VERSION, blob)
-    try:
+    with reading("the three fields of a Sequence", short(body)):
         said, numbers, events = body
         wanted(f"a snapshot of the pattern {pattern.said}", said == pattern.said, said)
         promised, *counts = numbers
@@ -128,10 +129,6 @@ def unseal(pattern: SequencePattern, blob: bytes) -> tuple[list[int], list[tuple
         found = [_event(pattern, as_time(promised, "promised"), each) for each in events]
         wanted("each identity once", len({identity for identity, _, _ in found}) == len(found))
         return [promised, *map(as_total, counts)], found
-    except (SnapshotError, MemoryError):
-        raise
-    except Exception as error:  # what is none of ours may be wrong in any way
-        raise SnapshotError(f"expected the three fields of a Sequence but got {short(body)}: {error}") from error
 
 
 def _event(pattern: SequencePattern, promised: int, data: Sequence[Any]) -> tuple[Hashable, SequenceEvent, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from afa.change import Change, put_in_order
 from afa.engine.budget import PARTIAL_MATCHES
@@ -21,8 +21,15 @@ from afa.extra.uncertain.known_events import KnownEvents
 from afa.extra.uncertain.relevance import LeftOut
 from afa.extra.uncertain.told_tables import match_class, table_of_matches
 from afa.extra.uncertain.uncertain_rows import EventReader
-from afa.extra.uncertain.worlds_in_parts import WorldsInParts, worlds_in_parts
-from afa.extra.uncertain.worlds_options import WorldsBudget, check_times, check_worlds, fields_named, of_query
+from afa.extra.uncertain.worlds_options import (
+    WorldsBudget,
+    WorldsInParts,
+    check_times,
+    check_worlds,
+    fields_named,
+    of_query,
+    worlds_in_parts,
+)
 from afa.language.query import Query
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
@@ -31,9 +38,10 @@ from afa.model.option_values import names_of
 from afa.model.renamed import warn_renamed
 from afa.operator import snapshot as saving
 from afa.operator.contract import Pattern
-from afa.operator.keyed import Keyed
 from afa.operator.named_swap import named_swap
-from afa.operator.options import OperatorOptions, options_again, options_of, takes_options
+from afa.operator.operator import Keyed
+from afa.operator.options import OperatorOptions, Unpack, options_again, options_of, takes_options
+from afa.operator.plain_data import reading
 from afa.operator.tables import carry_out
 from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks
@@ -42,9 +50,6 @@ from punctuation import sealed
 from punctuation.calls import whole
 from punctuation.door import is_row, table_of
 from punctuation.promise import Punctuation
-
-if TYPE_CHECKING:
-    from afa.operator.options import Unpack
 
 MAGIC, VERSION = b"AFAW", 1
 OWN = ("worlds", "lower", "upper", "time", "clock", "shape", "identity", "threshold", "seed")
@@ -482,14 +487,10 @@ class Worlds(Twins, Pattern):
         self._take_operator(keyed)
         for arc in come:
             self._left_out.know(arc)
-        try:
+        with reading("what Worlds hold"):
             self._found.load(matches, self._bounded.given.match_schema, len(self._reading.keys))
             self._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
             self._left_out.rows = [self._reading.loaded(data) for data in left_out]
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected what Worlds hold but got something else: {error}") from error
 
     def resumed(self, blob: bytes, *, arcs: Iterable[Arc] = ()) -> Worlds:
         """As `restore`, which it is called now."""

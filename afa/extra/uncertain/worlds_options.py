@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from afa.compiled.fit import known
 from afa.engine.budget import Budget
 from afa.errors import AfaError, BudgetError
 from afa.extra.uncertain.clock import Clock
-from afa.extra.uncertain.distributions import shape_of
+from afa.extra.uncertain.distributions import data_of, shape_of
+from afa.extra.uncertain.drawn_events import CHUNK
+from afa.extra.uncertain.told_tables import match_class
+from afa.language.bare_numbers import check_units
 from afa.language.query import Query
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.model.conflicts import QUERY, check
+from afa.model.conflicts import QUERY, SPARK_WORLDS, check
 from afa.model.option_values import names_of
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Keyed, Operator
 from afa.operator.options import Options
+from punctuation.durations import ticks_of_duration
 
 FEWEST, MOST = 20, 1_000_000
 """The fewest worlds: with less a confidence says next to nothing."""
@@ -87,3 +91,94 @@ def fields_named(given: Any, what: str, known: Sequence[str]) -> tuple[str, ...]
     if wrong or not names:
         raise AfaError(f"expected {what}= as fields of the event or columns of the key, of {', '.join(known)}, but got {given!r}")
     return names
+
+
+TICK, UPPER = "us", "afa_upper"
+"""Spark's times are microseconds; the column in which an operator gets the upper ends of intervals."""
+
+
+class WorldsInParts(NamedTuple):
+    """What `Worlds` make in the place of an operator with stages around it. It travels to the workers, where it makes them."""
+
+    made: Any  # makes an operator of an automaton and options
+    options: Mapping[str, Any]
+    recipe: Mapping[str, Any]  # what a state depends on, as plain data
+    key: Any  # the columns of the key; it may have none
+    order_by: str | None
+    shown: Any  # the class of matches as they leave
+    times: Mapping[str, str]  # the columns of times that rows have beside ``le``, and the user's; none lies before ``le``
+    before: int  # how many ticks before its ``le`` an event may have happened
+    behind: int  # how many ticks behind its last time
+    lives: int | None  # for how many ticks an event lives; None: for ever
+    at_once: int  # how many rows of history an operator takes in one call
+    name: str = "worlds"  # of its state in the state store
+
+    def operator(self, automaton: Automaton) -> Any:
+        """Make `Worlds` that have taken nothing."""
+        return self.made(automaton, **self.options)
+
+
+@known()
+def worlds_in_parts(worlds: Any, said: Mapping[str, Any]) -> WorldsInParts:
+    """Returns what makes `Worlds` of these options; ``said``: what is said beside them.
+
+    AfaError: they have taken something; an option of theirs is none of Spark's, or contradicts what is said.
+    """
+    given, automaton = worlds.options, worlds.automaton
+    check_units(worlds.query, given["tick"], (), 'tick="us"')
+    check({**said, SPARK_WORLDS: True})
+    _check_template(worlds)
+    _check_same(given, said["time"], said.get("key"))
+    intervals, clock = given["lower"] is not None, given["clock"]
+    columns = {"lower": "le", "upper": UPPER} if intervals else {"time": "le"}
+    ticks = None if clock is None else clock.ticks(TICK)
+    off = 0 if ticks is None else ticks.skew + ticks.own
+    lives = None if given["window"] is None else ticks_of_duration(given["window"], TICK, "window")
+    told = {
+        **{name: given[name] for name in ("worlds", "seed", "threshold", "identity")},
+        "shape": data_of(shape_of(given["shape"])),
+        "window": lives,
+        "intervals": intervals,
+        "clock": None if ticks is None else [list(clock.by), *ticks[:3], data_of(clock.shape)],
+    }
+    shown = match_class(automaton.match_schema)
+    shown._times = ("first", "last")
+    return WorldsInParts(
+        made=type(worlds),
+        options={**given, **columns, "tick": TICK},
+        recipe={"worlds": told},
+        key=given["key"] or (),
+        order_by=given["order_by"],
+        shown=shown,
+        times={UPPER: given["upper"]} if intervals else {},
+        before=off,
+        behind=off if ticks is None else off + ticks.granularity - 1,
+        lives=lives,
+        at_once=max(CHUNK // given["worlds"], 1),
+    )
+
+
+def _check_template(worlds: Any) -> None:
+    """Refuse `Worlds` that are no template."""
+    given = worlds.options
+    if worlds.automaton.having is not None:
+        raise AfaError(f"expected Worlds of an automaton without having= on Spark but got {worlds.automaton.having!r}")
+    if worlds.snapshot() != worlds.operator().snapshot():
+        raise AfaError("expected Worlds that have taken nothing, of which each bucket makes its own, but got some with a state")
+    if given["tick"] not in (None, TICK):
+        raise AfaError(f"expected Worlds with tick='us', as times are microseconds on Spark, but got tick={given['tick']!r}")
+    for name, plain, hint in (("late", "raise", "match(late=) says it"), ("threads", 1, "Spark has its own")):
+        if given[name] != plain:
+            raise AfaError(f"expected Worlds without {name}= on Spark but got {name}={given[name]!r}: {hint}")
+
+
+def _check_same(given: Mapping[str, Any], time: str, key: Any) -> None:
+    """Refuse what `match` says otherwise than `Worlds` do."""
+    if key is not None and names_of(key, "key") != names_of(given["key"], "key"):
+        raise AfaError(f"expected the key of Worlds, key={given['key']!r}, but got key={key!r}")
+    if given["lower"] is not None and time != given["lower"]:
+        raise AfaError(
+            f"expected time={given['lower']!r}, the lower ends of intervals, which the watermark follows, but got time={time!r}"
+        )
+    if given["lower"] is None and given["time"] not in ("le", time):
+        raise AfaError(f"expected the time of Worlds, time={given['time']!r}, but got time={time!r}")
