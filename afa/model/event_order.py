@@ -148,8 +148,7 @@ class EventOrder(NamedTuple):
     def check(self, payload: Any) -> None:
         """Refuse an event with NaN in a field that the list names, as NaN is before and behind nothing (`ChangeError`)."""
         for place, field, _, _, strict in self.columns:
-            value = payload[place]
-            if strict and value != value:
+            if strict and payload[place] != payload[place]:  # fields of * may be filled by a stage behind
                 raise ChangeError(
                     f"expected a number that has a place in order_by={self.said!r} but got {field.name}=nan in {payload!r}"
                 )

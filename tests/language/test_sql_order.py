@@ -219,6 +219,20 @@ def test_rows_that_tie_by_all_their_values(engine: Any) -> None:
     assert Counter((row["who"], row["x"], row["y"]) for row in found) == wanted
 
 
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_rows_that_tie_beside_neighbours(engine: Any) -> None:
+    """What a stage in front fills in is no value of a row that comes."""
+    text = "MATCH_RECOGNIZE (ORDER BY at MEASURES COUNT(*) AS n PATTERN (A+) WITHIN 9 DEFINE A AS price < NEXT(price))"
+    op, rows = afa.sql(f"SELECT * FROM t {text}", event=Trade, ties="value").operator(engine=engine), trades(Seeded("beside"), 6)
+    told = [op.push_many([insert(row, le)]) for le, row in enumerate(rows, 1)]
+    whole = afa.sql(f"SELECT * FROM t {text}", event=Trade, ties="value").operator(engine=engine)
+    net = Counter[Any]()
+    for change in (each for out in told for each in out):
+        net[change[:3]] += change.diff
+    assert +net == Counter(each[:3] for each in whole.push_many([insert(row, le) for le, row in enumerate(rows, 1)]))
+    assert +net
+
+
 def test_distinct_of_a_rank_leaves_each_row_once() -> None:
     """Matches that agree in what they show and in their key, NaN and NULL too: a rank has no lifetimes that tell them apart."""
     prices = [2.0, 1.0, 2.0, 1.0, None, 7.0, float("nan"), 1.0, float("nan"), 1.0]
