@@ -21,8 +21,8 @@ Core: what matches
     lineage/       which events stand behind a match, derived backward
     io/            tables: events as columns, frames; what leaves, in the kind and with the times of what came
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
-    language/      queries as text, as Python and as SQL (above the package `speculation`)
-    chained        operators one after another, as one
+    chained        operators one after another, as one (above the package `speculation`)
+    language/      queries as text, as Python and as SQL
     journal html_tables   all or nothing; small tables for notebooks
 
 Adapters: where events come from, and where matches go

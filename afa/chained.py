@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from afa.change import Change
+from afa.engine import Logged
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.keys import UNSAID
@@ -26,7 +27,7 @@ from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought
 from afa.operator.twins import Twins
 from afa.state.sound import short
 from punctuation import sealed
-from punctuation.door import Table
+from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.timestamps import Timed
 from speculation.around import Around
@@ -89,6 +90,8 @@ class Chain(Twins):
     """
 
     links: tuple[Any, ...]
+    _keeps_ends = True
+    """Whether a match ends as an event where it ends itself."""
 
     def __init__(self, *links: Any) -> None:
         self._hold(links)
@@ -150,7 +153,10 @@ class Chain(Twins):
     def _on(self, place: int, out: Output) -> Output:
         """Take what one operator gives through those behind it."""
         for before, link in itertools.pairwise(self.links[place:]):
-            come = CallInput(link._core.resolved([_event(link._core, item, before._core.keys) for item in out]))
+            found = [_event(link._core, item, before._core.keys) for item in out]
+            if not self._keeps_ends:
+                found = [(port, item._replace(re=None) if isinstance(item, Change) else item, key) for port, item, key in found]
+            come = CallInput(link._core.resolved(found))
             out = link._run(come, True)
         return out
 
@@ -190,8 +196,8 @@ class Chain(Twins):
             core = link._core
             found = link._found(come, True)
             if i + 1 < len(self.links):
-                parts = [part if isinstance(part, Punctuation) else assemble(part, like, core) for part in found.parts()]
-                come = brought(self.links[i + 1]._core, [assemble(found.rows.part(0, 0), like, core), *parts])
+                parts = [part if isinstance(part, Punctuation) else self._come(part, like, core) for part in found.parts()]
+                come = brought(self.links[i + 1]._core, [self._come(found.rows.part(0, 0), like, core), *parts])
                 come = come._replace(parts=self.links[i + 1]._core.resolved(come.parts))
                 assert come.like is not None
                 like = _timed(come.like, like)
@@ -204,11 +210,17 @@ class Chain(Twins):
         """Return an empty table like those that come to the last operator."""
         for one, other in itertools.pairwise(self.links):
             core = one._core
-            none = assemble(CallOutput.of([], core.shown).rows, like, core)
+            none = self._come(CallOutput.of([], core.shown).rows, like, core)
             found = brought(other._core, [none]).like
             assert found is not None
             like = _timed(found, like)
         return like
+
+    def _come(self, rows: Logged, like: Table, core: Core) -> Any:
+        """Return the matches of an operator as a table of events."""
+        table = assemble(rows, like, core)
+        events = None if self._keeps_ends else table_of(table)
+        return table if events is None else like.made({name: events.column(name) for name in events.names if name != "re"})
 
     # -- what is held ------------------------------------------------------------------------------------------------------------
 
@@ -271,6 +283,12 @@ class Chain(Twins):
 
     def __repr__(self) -> str:
         return f"Chain({', '.join(type(link).__name__ for link in self.links)})"
+
+
+class RowChain(Chain):
+    """Operators of SQL one after another: a match is a row that stays, so that it lives as long as the next window says."""
+
+    _keeps_ends = False
 
 
 def _restored(link: Any, part: bytes) -> Any:

@@ -44,6 +44,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.operator"],
     ["afa.arclog"],
     ["speculation"],
+    ["afa.chained"],
     ["afa.language"],
     ["afa.extra.situations", "afa.extra.uncertain"],
     ["afa.explain.draw", "afa.explain.funnel", "afa.explain.explain_automaton"],

@@ -32,6 +32,7 @@ from afa.language.query import TYPE, Query, over_named, query
 from afa.language.sql_query import sql
 from afa.model.automaton import Automaton
 from afa.model.event_order import fields_in
+from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
 
@@ -150,10 +151,11 @@ def load_query(job: CommandRequest, source: FileSource, given: Pattern | None = 
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
     if not whole and not source.blank:
         try:
-            check_units(found, asked or getattr(given, "tick", None), set(times_among(kinds)), "--tick")
+            for link in getattr(found, "links", (found,)):
+                check_units(link, asked or getattr(given, "tick", None), set(times_among(kinds)), "--tick")
         except AfaError as error:
             raise CommandError(f"{job.pattern}: {one_line(error)}") from error
-    job = job._replace(keys=found.tree.key, order_by=found.tree.order, tick=tick)
+    job = job._replace(keys=names_of(found.key, "key"), order_by=found.tree.order, tick=tick)
     return found, job.in_ticks(kinds, found.tree.event)
 
 

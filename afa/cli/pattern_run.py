@@ -50,7 +50,7 @@ class PatternRun(NamedTuple):
 
     def operator(self, *names: str, own_arcs: bool = False, **more: Any) -> Any:
         """Make the operator, with these options of the job; ``own_arcs``: no condition of a query waits behind its arcs."""
-        if own_arcs and QUERY in self.pattern.traits:
+        if own_arcs and QUERY in self.pattern.traits and self.automaton:  # AfaError: there are several
             more["postpone"] = False
         return self.pattern.operator(**self.options(*names), late=self.job.on_late, **more)
 

@@ -24,6 +24,7 @@ from afa.io.file_writing import writable
 from afa.io.files import comes_once, open_source
 from afa.io.text_files import FileSource
 from afa.io.whole_file import write_text
+from afa.language.stacked_query import StackedQuery
 from afa.model.arc import TIMEOUT
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
@@ -65,16 +66,17 @@ def check_threads(made: PatternRun) -> None:
 
 def _run(made: PatternRun, operator: Any) -> None:
     job, _, source = made
-    advice = Advice(made.pattern) if QUERY in made.pattern.traits else None
+    stacked = isinstance(made.pattern, StackedQuery)  # of which nothing is advised
+    advice = Advice(made.pattern) if QUERY in made.pattern.traits and not stacked else None
     batches_in = Input(job, source, made.events, advice)
     shown = made.pattern.shown if job.collapse is None else operator._core.shown
     with Screen(job, source) as screen:
         summary = _drive(operator, shown, job, batches_in, source, screen)
-        if not job.quiet and any(arc.kind == TIMEOUT for arc in made.automaton.arcs):
+        if not (job.quiet or stacked) and any(arc.kind == TIMEOUT for arc in made.automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
     why = ""
-    if not summary.inserted and job.id is None and not (job.quiet and job.report is None):
+    if not (summary.inserted or stacked) and job.id is None and not (job.quiet and job.report is None):
         again = Input(job, open_source(job.file, job.form), made.events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
@@ -90,7 +92,8 @@ def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input,
     table = next(tables)
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
-    out = OutputTable(operator, shown, job.keys, table, batches_in.times, job.reasons)
+    links = getattr(operator, "links", (operator,))
+    out = OutputTable(links[-1], shown, job.keys, table, batches_in.times, job.reasons)
     if isinstance(operator, Reasons) and batches_in.times is not None:  # whose sentences tell times where the input has some
         operator.tell_times(getattr(batches_in.times.times.type, "tz", None))
     each = (job.reasons or job.report is not None) and job.batch is None  # reasons are told of each row as it came
@@ -119,7 +122,7 @@ def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input,
         push(Punctuation(batches_in.end))
         if follow is not None:
             follow.finish()
-    summary.finish(operator.statistics, batches_in.end)
+    summary.finish(links[0].statistics, batches_in.end)
     return summary
 
 

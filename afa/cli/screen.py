@@ -62,12 +62,12 @@ class Summary:
 
     def look(self, operator: Any) -> None:
         """Keep the high-water marks."""
-        core = getattr(operator, "_core", None)
-        statistics = operator.statistics if core is None else core.calls.call(statistics_of, core, False)
+        cores = [getattr(link, "_core", None) for link in getattr(operator, "links", (operator,))]
+        found = [operator.statistics if core is None else core.calls.call(statistics_of, core, False) for core in cores]
         self._unseen = 0
-        self.late = statistics.late
-        self.state = max(self.state, statistics.state_size)
-        self.keys = max(self.keys, statistics.keys)
+        self.late = found[0].late
+        self.state = max(self.state, sum(statistics.state_size for statistics in found))
+        self.keys = max(self.keys, found[0].keys)
 
     def finish(self, statistics: Any, end: int) -> None:
         """Note what is left when ``end`` is promised."""

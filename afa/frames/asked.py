@@ -101,7 +101,9 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan
 def _of(make: Callable[[], Any]) -> OperatorPlan:
     first = make()
     if not isinstance(first, Matching):
-        raise AfaError(f"expected a pattern of certain times but got {first!r}: push_many of its operator takes a frame")
+        raise AfaError(
+            f"expected a pattern of one operator and of certain times but got {first!r}: push_many of its operator takes a frame"
+        )
     core, alone = first._core, [first]
     assert core.taken is not None
     kinds = {arc.kind for arc in core.automaton.arcs}

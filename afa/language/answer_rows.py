@@ -238,6 +238,24 @@ def _of_row(tree: Tree, end: str, field: str) -> Expr:
     return If(Compare("==", ROWS, Const(0)), Ref(OF_ROW, "last", field), found)
 
 
+def own_places(tree: Tree, known: Sequence[str] = ()) -> tuple[tuple[str, Expr], ...]:
+    """Return values, by names, that tell the matches of a key and their rows apart: what tells first rows apart, and each row.
+
+    ``known``: the fields that tell rows apart; none: the time and the order do. `AfaError`: no field holds the time.
+    """
+    if tree.time is None and tree.rank is None:
+        raise AfaError(
+            f"expected a field of {tree.event.__name__} with the time, annotated afa.Instant, in front of another "
+            f"MATCH_RECOGNIZE, as it tells matches apart, but got none"
+        )
+    said = tree.rank or tree.order
+    order = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
+    fields = known or dict.fromkeys([tree.time, *(column.field.name for column in order), None if order else said])
+    ends = ("first",) if tree.rows is None else ("first", "last")
+    places = [_of_row(tree, end, field) for end in ends for field in fields if field is not None]
+    return tuple(zip(_free_names({*tree.columns, *tree.key}), places))
+
+
 def _time_of(tree: Tree) -> str | None:
     """Return the field of an event that holds its LE. None: matches do not overlap, so that their last rows order them."""
     found = Schema.of(tree.event, "event").instant or tree.time

@@ -130,6 +130,7 @@ class Tree:
     ties: bool = field(default=True, compare=False)  # False: two events of one instant of a key and ``order`` are refused
     ordered: str | None = field(default=None, compare=False)  # the column that ORDER BY names, in small letters
     notes: tuple[str, ...] = field(default=(), compare=False)  # what `explain` says of the text, beside
+    columns: tuple[str, ...] = field(default=(), compare=False)  # SQL's columns of the answer, those of the key first
 
 
 def neighbour_name(field: str, offset: int, taken: Collection[str]) -> str:

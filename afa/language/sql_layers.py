@@ -9,6 +9,7 @@ DISTINCT. A statement in which rows take another way, or need others to be read,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -40,6 +41,17 @@ class Layers:
     def plain(self) -> bool:
         """Whether it is one MATCH_RECOGNIZE over a table, and the SELECT of what it answers."""
         return len(self.steps) == 2 and isinstance(self.steps[0], RowPatternMatch)
+
+    @property
+    def parts(self) -> list[Layers]:
+        """Each MATCH_RECOGNIZE with the SELECTs in front of the first one, and with those of what it answers."""
+        places = [i for i, step in enumerate(self.steps) if isinstance(step, RowPatternMatch)]
+        every = exp.select("*").from_(exp.Table(this=exp.to_identifier("#", quoted=True)))
+        found = list[Layers]()
+        for begin, end in itertools.pairwise([0, *places[1:], len(self.steps)]):
+            steps = self.steps[begin:end]
+            found.append(Layers(None if found else self.table, steps if isinstance(steps[-1], exp.Select) else (*steps, every)))
+        return found
 
 
 def layers_of(statement: Statement) -> Layers:

@@ -6,7 +6,7 @@ afa.find("SELECT * FROM ticks MATCH_RECOGNIZE (..)", frame)     the columns of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from afa.errors import AfaError, QueryError
@@ -96,7 +96,8 @@ def sql(
     AfaError
         The text is no such statement, or says what no automaton does; with line and column, and a way out.
     """
-    from afa.language.sql_reader import read, time_in  # which loads sqlglot
+    from afa.language.sql_reader import time_in  # which loads sqlglot
+    from afa.language.sql_stack import query_of
 
     if ties not in (None, "value"):
         raise AfaError(f'expected "value" or None but got ties={ties!r}')
@@ -104,9 +105,9 @@ def sql(
     if event is None:
         return SqlQuery(text, dialect, tick, order_by, ties)
 
-    def made(cls: Any, tick: str | None) -> Query:
+    def made(cls: Any, tick: str | None) -> Any:
         try:
-            return Query(replace(read(text, cls, dialect=dialect, tick=tick, order=order_by, ties=ties), tick=tick))
+            return query_of(text, cls, dialect, tick, order_by, ties)
         except RecursionError:  # NULL is told apart in what a CASE comes to
             raise QueryError("expected less nesting; split the condition over several variables") from None
 

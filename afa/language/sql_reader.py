@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
@@ -75,11 +75,16 @@ def read(
     tick: str | None = None,
     order: str | None = None,
     ties: str | None = None,
+    part: Layers | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Tree:
     """Read a query in SQL; `afa.language.query.sql` says what each of these means.
 
     Names are compared without case, if they are not quoted; ``tick`` is needed where the text has an INTERVAL. A QueryError has
     line, column, what was expected, what came, and a way out.
+
+    ``part``: of several MATCH_RECOGNIZE over one another the one that is read, of `parts_of`; None: the innermost. ``columns``: the
+    fields of the event that it can name; None: all.
 
     >>> from typing import NamedTuple
     >>> class Tick(NamedTuple):
@@ -89,7 +94,17 @@ def read(
     >>> tree.window, tree.skip, tree.returns
     (10, 'past last row', (('low', Ref(component='down', which='last', field='price', back=0)),))
     """
-    return reading(text, dialect, lambda found: _SqlText(found, Schema.of(event, "event"), dialect, tick, order, ties).tree())
+
+    def tree(found: Statement) -> Tree:
+        of = part or _layers(found).parts[0]
+        return _SqlText(found, of, columns, Schema.of(event, "event"), dialect, tick, order, ties).tree()
+
+    return reading(text, dialect, tree)
+
+
+def parts_of(text: str, dialect: str | None = None) -> tuple[Statement, list[Layers]]:
+    """Return a statement, and its MATCH_RECOGNIZE from the innermost one outwards, each with the SELECTs around it."""
+    return reading(text, dialect, lambda found: (found, _layers(found).parts))
 
 
 def time_in(text: str, dialect: str | None = None) -> str | None:
@@ -148,13 +163,15 @@ class _SqlText:
     def __init__(
         self,
         statement: Statement,
+        part: Layers,
+        columns: Sequence[str] | None,
         schema: Schema,
         dialect: str | None,
         tick: str | None,
         order: str | None,
         ties: str | None,
     ) -> None:
-        self._statement, self._dialect = statement, dialect
+        self._part, self._dialect = part, dialect
         self._schema, self._tick, self._order, self._ties = schema, tick, order, ties
         self._text = statement.text
         self._kinds = {field.name: field.type for field in schema.fields}
@@ -168,7 +185,10 @@ class _SqlText:
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
         self._virtual: dict[str, Expr] = {}
-        self._view = InputView({name: FieldRead("e", name) for name in self._kinds})
+        self._view = InputView(
+            {name: FieldRead("e", name) for name in (self._kinds if columns is None else columns)}, open=columns is None
+        )
+        self._key_shown: tuple[str, ...] = ()
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = self._of_none = False
         self._asked: Expr | None = None
@@ -224,6 +244,7 @@ class _SqlText:
             notes=notes,
             asked=self._asked,
             distinct=bool(select.args.get("distinct")),
+            columns=(*self._key_shown, *dict(returns)),
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
             where=self._view.condition,
         )
@@ -242,18 +263,11 @@ class _SqlText:
 
     def _parsed(self) -> tuple[Any, RowPatternMatch]:
         """Return the SELECT, and its MATCH_RECOGNIZE. Takes note of the rows that this stands over."""
-        layers = _layers(self._statement)
-        steps = list(layers.steps)
+        steps = self._part.steps
         place = next(i for i, step in enumerate(steps) if isinstance(step, RowPatternMatch))
         views, match, selects = steps[:place], steps[place], steps[place + 1 :]
-        over = next((step for step in selects if isinstance(step, RowPatternMatch)), None)
-        if over is not None:
-            raise RefusedError(
-                "expected one MATCH_RECOGNIZE but got another one over what it answers; write a query for each, and let the one's "
-                "matches come to the other; over whole tables afa.duckdb.sql(con, text) runs both",
-                over.place,
-            )
-        check(layers.table, self._text, "relation")
+        if self._part.table is not None:
+            check(self._part.table, self._text, "relation")
         for view in views:
             self._view = self._selected(view)
         self._tables = tables_of(match.relation)
@@ -509,12 +523,13 @@ class _SqlText:
         found = {**first, **measures, **rest}
         shown: list[tuple[str, Expr]] = []
         lower = {name.lower(): name for name in found}
-        reader = self._answer_reader(found, key, every)
+        reader, of_key = self._answer_reader(found, key, every), set[str]()
         for each in select.expressions:
             column = each.this if type(each).__name__ == "Alias" else each
             self._of_input(column, " in SELECT")
             if each.is_star:
                 shown += found.items()
+                of_key |= set(key)
                 continue
             asked, name = column.name.lower() if type(column).__name__ == "Column" else None, each.alias_or_name
             if asked in lower:
@@ -529,6 +544,9 @@ class _SqlText:
                     f"expected * or names of MEASURES{' and columns' * every} in SELECT but got {self._said(each)}; they are: "
                     f"{', '.join(found) or 'none'}",
                 )
+            else:
+                of_key |= {field for field in key if field.lower() == asked}
+        self._key_shown = tuple(field for field in key if field in of_key)
         where = select.args.get("where")
         asked = [] if where is None else [reader.condition(where.this)]
         asked += [self._asked] if self._asked is not None and self._shows_no_row else []

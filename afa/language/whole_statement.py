@@ -90,13 +90,6 @@ class RelationalEngine(ABC):
         return False
 
 
-def check_options(said: Mapping[str, Any], takes: Sequence[str], what: str) -> None:
-    """Refuse options that say nothing of a MATCH_RECOGNIZE in a whole statement, which says the rest itself."""
-    other = next((name for name in said if name not in takes), None)
-    if other is not None:
-        raise AfaError(f"expected options of {what}, {', '.join(sorted(takes))}, but got {other}={said[other]!r}")
-
-
 def whole(engine: RelationalEngine, text: str, dialect: str | None, tick: str | None, ties: str | None) -> Any:
     """Return what a statement answers, as the engine does. A `QueryError` says where the text can't be read."""
     if ties not in (None, "value"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from afa.errors import AfaError
@@ -117,6 +118,32 @@ class OperatorLike(Protocol):
     @property
     def statistics(self) -> Any:
         """The numbers of what it holds and has done; of a `Chain` those of each operator."""
+
+
+class PatternInParts(NamedTuple):
+    """What a pattern makes in the place of an operator with stages around it. It travels to the workers, where it makes them."""
+
+    made: Callable[..., Any]  # makes an operator of an automaton and options
+    options: Mapping[str, Any]
+    recipe: Mapping[str, Any]  # what a state depends on, as plain data
+    key: Any  # the columns of the key; it may have none
+    order_by: str | None
+    shown: Any  # the class of matches as they leave
+    lives: int | None  # for how many ticks an event says something; None: for ever
+    times: Mapping[str, str] = MappingProxyType({})
+    """The columns of times that rows have beside ``le``, and the user's; none lies before ``le``."""
+    before: int = 0  # how many ticks before its ``le`` an event may have happened
+    behind: int = 0  # how many ticks behind its last time
+    at_once: int = 65_536  # how many rows of history an operator takes in one call
+    name: str = "worlds"  # of its state in the state store
+    ahead: bool = False  # whether matches may change behind the watermark
+    event: Any = None  # the class of the rows, if not the automaton's
+    automaton: Any = None  # what takes the rows, if not the pattern's automaton
+    restored: Callable[[bytes], Any] | None = None  # makes the operator that was saved; None: another one's ``restore`` does
+
+    def operator(self, automaton: Automaton) -> Any:
+        """Make an operator that has taken nothing."""
+        return self.made(automaton, **self.options)
 
 
 class Spanned(NamedTuple):

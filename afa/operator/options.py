@@ -242,6 +242,13 @@ def options_again(said: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"gapless": policies} if policies else {})
 
 
+def check_options(said: Mapping[str, Any], takes: Sequence[str], what: str) -> None:
+    """Refuse options that say nothing of what is run, which says the rest itself."""
+    other = next((name for name in said if name not in takes), None)
+    if other is not None:
+        raise AfaError(f"expected options of {what}, {', '.join(sorted(takes))}, but got {other}={said[other]!r}")
+
+
 def not_here(said: Options) -> None:
     """Refuse to speculate by an option where a subclass is made, which takes no stage in front of it."""
     if said.speculation is not None:

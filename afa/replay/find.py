@@ -16,8 +16,9 @@ from afa.frames.slicing import columns_of, fields_of, ranks_of
 from afa.io.frame import Frame, is_stored, unit_of_times
 from afa.io.listed_columns import picked
 from afa.language.sql_query import over_columns
+from afa.language.stacked_query import OF_EACH, StackedQuery
 from afa.model.renamed import renamed
-from afa.operator.options import FrameOptions, Options, Unpack, takes_options
+from afa.operator.options import FrameOptions, Options, Unpack, check_options, takes_options
 from afa.schema import Schema
 from punctuation.durations import NANOSECONDS
 
@@ -139,9 +140,17 @@ def find(
         from afa.replay.stored import schema_of
 
         pattern = over_columns(pattern, lambda: schema_of(frame))
-        return replayed(pattern, frame, said, (time, until, diff, end)).matches
-    opened = Frame.opened(frame)
-    pattern = over_columns(pattern, lambda: opened.given)
+        if not isinstance(pattern, StackedQuery):
+            return replayed(pattern, frame, said, (time, until, diff, end)).matches
+    else:
+        opened = Frame.opened(frame)
+        frame, pattern = opened.given, over_columns(pattern, lambda: opened.given)
+    if isinstance(pattern, StackedQuery):
+        check_options(said.said, OF_EACH, f"afa.find over {pattern}")
+        for place, link in enumerate(pattern.links):
+            given: Any = {"time": link.tree.time} if place else {"time": time, "until": until, "diff": diff}
+            frame = find(link, frame, end=end, threads=threads, **given, **said.said)
+        return frame
     if (ranked := getattr(pattern, "ranked", None)) is not None:
         return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)

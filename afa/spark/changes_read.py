@@ -57,8 +57,8 @@ class ChangesRead:
                 of, source = node.alias or None if isinstance(node, exp.Subquery) else None, node
             if node.parent is None and (over := match_over(node, statement)) is not None:
                 raise RefusedError(
-                    "expected one MATCH_RECOGNIZE in a stream but got another one over its answer; write a statement for each, "
-                    "and let the changes of the one come to the other by afa.spark.match(.., diff='diff')",
+                    "expected one MATCH_RECOGNIZE in a stream but got another one over its answer; afa.spark.match(query, time=..) "
+                    "takes a statement of these alone, afa.sql(text, event=..)",
                     statement.matches[over].place,
                 )
             node, child = node.parent, node

@@ -45,8 +45,8 @@ def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
     said = {**options.said, **{name: value for name, value in call.items() if value is not None}}
     own = given.in_parts(said)
     if own is not None:
-        stages = PatternStages(shown=own.shown, own=own)
-        return PatternOptions(given.automaton, Options(key=own.key, order_by=own.order_by), stages, given)
+        stages = PatternStages(event=own.event, shown=own.shown, own=own, ahead=own.ahead)
+        return PatternOptions(own.automaton or given.automaton, Options(key=own.key, order_by=own.order_by), stages, given)
     if TEMPORAL in given.traits:
         check({**said, TEMPORAL: True})
         return _of_situations(given, options)

@@ -188,7 +188,7 @@ def match(
                 job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
         if own is None:  # else the user's own has told it
             tell_of_python(job)
-        tell_of_carried(query)
+            tell_of_carried(query)
         if arcs is None and not asked.keeps_arcs and events.isStreaming:
             _tell_alone()
         job = job._replace(retracts=diff is not None)

@@ -54,6 +54,7 @@ FIXED = {
     "since": "beginning (since=, in ticks)",
     "longest": "longest matches (longest=)",
     "members": "members of matches (members=)",
+    "stack": "statement (MATCH_RECOGNIZE over one another)",
     "worlds": "possible worlds (the options of Worlds)",
 }
 """The parts of a recipe that must stay, with their names for messages."""

@@ -17,7 +17,8 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.language.sql_statement import Statement
-from afa.language.whole_statement import RelationalEngine, ShownColumn, check_options, whole
+from afa.language.whole_statement import RelationalEngine, ShownColumn, whole
+from afa.operator.options import check_options
 from afa.replay.table_answer import answered, numbered
 from afa.spark.changes_read import CHANGE, ChangesRead
 from afa.spark.plan import match

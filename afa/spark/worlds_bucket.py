@@ -1,4 +1,6 @@
-"""Carry out the work of one bucket of `Worlds`: rows and a watermark in, changes out, state as bytes. It knows nothing of Spark.
+"""Carry out the work of one bucket of `Worlds`, or of MATCH_RECOGNIZE over one another: rows and a watermark in, changes out.
+
+State is bytes. It knows nothing of Spark.
 
 A batch is the promise, then the rows: what is late depends on the watermark alone. Equal rows of a batch are added up, and
 retractions go first, so that their order in it, which Spark does not keep, matters nowhere. What can't be taken is looked for by
@@ -22,7 +24,7 @@ from afa.compiled.fit import known
 from afa.errors import LateEventError, SnapshotError, blame
 from afa.model.arc import TIMEOUT
 from afa.model.raised import shortened, text_of
-from afa.spark.job import BucketAnswer, Fault, Job
+from afa.spark.job import BucketAnswer, Fault, Job, events_of
 from afa.spark.packed_rows import changes_schema
 from afa.spark.recipe import Recipe, difference
 from afa.spark.refused import net_of, summed, take_by_halves
@@ -53,7 +55,7 @@ class WorldsBucket:
             check_same(json.loads(recipe), job.recipe)
         if snapshot:
             self._last, self._promised = last, promised
-            self._worlds = self._worlds.restore(snapshot)
+            self._worlds = (own.restored or self._worlds.restore)(snapshot)
 
     @known()
     def run(self, events: pa.Table | None, arcs: Sequence[Any], promised: int) -> BucketAnswer:
@@ -78,7 +80,7 @@ class WorldsBucket:
         found = net_of([self._table([]), *map(self._table, self._slices(events, end))])
         return BucketAnswer([found], [], self._faults)
 
-    def _slices(self, events: pa.Table | None, end: int | None) -> Iterator[list[Change]]:
+    def _slices(self, events: pa.Table | None, end: int | None) -> Iterator[list[Any]]:
         if events is not None:
             rows = added_up(events)
             lower = self._lower(rows).to_numpy()
@@ -106,15 +108,15 @@ class WorldsBucket:
 
     # -- the operator ----------------------------------------------------------------------------------------------------------
 
-    def _promise(self, promised: int) -> list[Change]:
+    def _promise(self, promised: int) -> list[Any]:
         if promised <= self._promised:
             return []
         self._promised = promised
         return _changes(self._worlds.push(Punctuation(promised)))
 
-    def _take(self, rows: pa.Table) -> list[Change]:
+    def _take(self, rows: pa.Table) -> list[Any]:
         """Take rows; those that the operator refuses one by one are told as faults, or stop the query."""
-        found: list[Change] = []
+        found: list[Any] = []
 
         def take(part: pa.Table) -> None:
             found.extend(_changes(self._worlds.push_many([part])))
@@ -139,8 +141,7 @@ class WorldsBucket:
         if not len(rows):
             return []
         job = self._job
-        assert job.automaton.event_schema is not None
-        event, single = job.automaton.event_schema, len(job.keys) == 1
+        event, single = events_of(job.automaton, job.asked), len(job.keys) == 1
         cls: Any = event.cls
         lower, upper = self._lower(rows).to_pylist(), self._upper(rows).to_pylist()
         fields = [lower if field.name == event.instant else rows[field.name].to_pylist() for field in event.fields]
@@ -155,14 +156,16 @@ class WorldsBucket:
             )
         return found
 
-    def _table(self, changes: Sequence[Change]) -> pa.Table:
-        """Returns changes as columns: keys, fields of matches, ``le``, ``re``, ``diff``."""
+    def _table(self, out: Sequence[Any]) -> pa.Table:
+        """Returns changes, and tables of some, as columns: keys, fields of matches, ``le``, ``re``, ``diff``."""
+        changes = [each for each in out if isinstance(each, Change)]
         keys = (change.key if len(self._job.keys) > 1 else (change.key,) * len(self._job.keys) for change in changes)
         rows = [(*key, *change.payload, change.le, change.re, change.diff) for key, change in zip(keys, changes)]
         whole = changes_schema(self._job)
         fields = [whole.field(name) for name in whole.names if name not in ("kind", "reason")]
-        columns = zip(*rows) if rows else [()] * len(fields)
-        return pa.Table.from_arrays([pa.array(each, field.type) for each, field in zip(columns, fields)], schema=pa.schema(fields))
+        columns, schema = zip(*rows) if rows else [()] * len(fields), pa.schema(fields)
+        found = pa.Table.from_arrays([pa.array(each, field.type) for each, field in zip(columns, fields)], schema=schema)
+        return pa.concat_tables([found, *(each.select(schema.names).cast(schema) for each in out if isinstance(each, pa.Table))])
 
     # -- state -----------------------------------------------------------------------------------------------------------------
 
@@ -206,8 +209,8 @@ def added_up(rows: pa.Table) -> pa.Table:
     return pa.concat_tables([found.filter(pc.less(found["diff"], 0)), found.filter(pc.greater(found["diff"], 0))])
 
 
-def _changes(out: Sequence[Any]) -> list[Change]:
-    return [change for change in out if isinstance(change, Change)]
+def _changes(out: Sequence[Any]) -> list[Any]:
+    return [each for each in out if not isinstance(each, Punctuation)]
 
 
 def check_same(before: Recipe, now: Recipe) -> None:

@@ -50,10 +50,7 @@ REFUSED = {
     "list inside": (f"SELECT q + 1 FROM (SELECT p + 1 AS q FROM {INNER})", "a name of what SELECT shows but got"),
     "in a join": (f"SELECT * FROM t JOIN (SELECT * FROM {INNER}) ON true", "but got JOIN; that takes a relational engine"),
     "none": ("SELECT p FROM t", "one MATCH_RECOGNIZE but got none"),
-    "two": (
-        f"SELECT * FROM {INNER} MATCH_RECOGNIZE (ORDER BY at PATTERN (a))",
-        "one MATCH_RECOGNIZE but got another one over what it answers; write a query for each",
-    ),
+    "two": (f"SELECT * FROM {INNER} MATCH_RECOGNIZE (ORDER BY at PATTERN (a))", "a column of the table in ORDER BY but got 'at'"),
     # 2.3: beside the list, beside the statement
     "exclude": (sql(head="SELECT * EXCLUDE (s)"), "* alone but got EXCLUDE beside it: '* EXCLUDE (s)'"),
     "replace": (sql(head="SELECT * REPLACE (p + 1 AS p)"), "* alone but got REPLACE beside it"),

@@ -116,7 +116,7 @@ PLAIN = MATCH.format(rows="").replace("w", "x")
         ("SELECT * FROM (SELECT DISTINCT k, at, x FROM t) {}", "got DISTINCT; that takes a relational engine"),
         (
             "SELECT * FROM (SELECT * FROM t {}) MATCH_RECOGNIZE (ORDER BY low PATTERN (a))",
-            "expected one MATCH_RECOGNIZE but got another",
+            "expected a column of the table in ORDER BY but got 'low'",
         ),
         ("SELECT * FROM (SELECT * FROM t) AS v(k, at, x, z) {}", "but got names of columns, (k, at, x, z), which are not listed"),
         ("SELECT * FROM (SELECT k, at, x FROM t) AS v(k, at) {}", "but got names of columns, (k, at), which are not listed"),

@@ -18,6 +18,7 @@ MODULES = {
     "queries": "tests.language.worlds",
     "sql": "tests.language.sql_worlds",
     "sql-whole": "tests.language.whole_worlds",
+    "sql-stacked": "tests.language.stacked_worlds",
     "sql-statements": "tests.language.statement_worlds",
     "numbers": "tests.language.number_worlds",
     "sql-in-buckets": "tests.spark.sql_in_buckets",

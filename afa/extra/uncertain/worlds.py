@@ -23,7 +23,6 @@ from afa.extra.uncertain.told_tables import match_class, table_of_matches
 from afa.extra.uncertain.uncertain_rows import EventReader
 from afa.extra.uncertain.worlds_options import (
     WorldsBudget,
-    WorldsInParts,
     check_times,
     check_worlds,
     fields_named,
@@ -37,7 +36,7 @@ from afa.model.keys import Keys, take_key
 from afa.model.option_values import names_of
 from afa.model.renamed import warn_renamed
 from afa.operator import snapshot as saving
-from afa.operator.contract import Pattern
+from afa.operator.contract import Pattern, PatternInParts
 from afa.operator.named_swap import named_swap
 from afa.operator.operator import Keyed
 from afa.operator.options import OperatorOptions, Unpack, options_again, options_of, takes_options
@@ -443,7 +442,7 @@ class Worlds(Twins, Pattern):
         made.query = self.query
         return made
 
-    def in_parts(self, said: Mapping[str, Any]) -> WorldsInParts:
+    def in_parts(self, said: Mapping[str, Any]) -> PatternInParts:
         """Return what makes others of these options on workers of Spark."""
         return worlds_in_parts(self, said)
 

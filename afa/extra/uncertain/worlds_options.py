@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from afa.compiled.fit import known
 from afa.engine.budget import Budget
@@ -18,6 +18,7 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, SPARK_WORLDS, check
 from afa.model.option_values import names_of
+from afa.operator.contract import PatternInParts
 from afa.operator.operator import Keyed, Operator
 from afa.operator.options import Options
 from punctuation.durations import ticks_of_duration
@@ -97,29 +98,8 @@ TICK, UPPER = "us", "afa_upper"
 """Spark's times are microseconds; the column in which an operator gets the upper ends of intervals."""
 
 
-class WorldsInParts(NamedTuple):
-    """What `Worlds` make in the place of an operator with stages around it. It travels to the workers, where it makes them."""
-
-    made: Any  # makes an operator of an automaton and options
-    options: Mapping[str, Any]
-    recipe: Mapping[str, Any]  # what a state depends on, as plain data
-    key: Any  # the columns of the key; it may have none
-    order_by: str | None
-    shown: Any  # the class of matches as they leave
-    times: Mapping[str, str]  # the columns of times that rows have beside ``le``, and the user's; none lies before ``le``
-    before: int  # how many ticks before its ``le`` an event may have happened
-    behind: int  # how many ticks behind its last time
-    lives: int | None  # for how many ticks an event lives; None: for ever
-    at_once: int  # how many rows of history an operator takes in one call
-    name: str = "worlds"  # of its state in the state store
-
-    def operator(self, automaton: Automaton) -> Any:
-        """Make `Worlds` that have taken nothing."""
-        return self.made(automaton, **self.options)
-
-
 @known()
-def worlds_in_parts(worlds: Any, said: Mapping[str, Any]) -> WorldsInParts:
+def worlds_in_parts(worlds: Any, said: Mapping[str, Any]) -> PatternInParts:
     """Returns what makes `Worlds` of these options; ``said``: what is said beside them.
 
     AfaError: they have taken something; an option of theirs is none of Spark's, or contradicts what is said.
@@ -143,7 +123,7 @@ def worlds_in_parts(worlds: Any, said: Mapping[str, Any]) -> WorldsInParts:
     }
     shown = match_class(automaton.match_schema)
     shown._times = ("first", "last")
-    return WorldsInParts(
+    return PatternInParts(
         made=type(worlds),
         options={**given, **columns, "tick": TICK},
         recipe={"worlds": told},

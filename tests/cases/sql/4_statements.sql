@@ -105,3 +105,62 @@ SELECT id, c FROM nums MATCH_RECOGNIZE (
   ORDER BY id MEASURES COUNT(*) AS c ALL ROWS PER MATCH PATTERN (X Y+) DEFINE Y AS v > PREV(v)
 ) WHERE c = 2
 -- by hand: [(2, 2), (6, 2)]
+
+-- name: falls that get longer | ticker
+SELECT * FROM (
+  SELECT symbol, n, until FROM ticker MATCH_RECOGNIZE (
+    PARTITION BY symbol ORDER BY tstamp MEASURES COUNT(*) AS n, LAST(tstamp) AS until
+    PATTERN (A B+) DEFINE B AS price < PREV(price)
+  ) WHERE n > 1
+) MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY until MEASURES FIRST(n) AS first_n, LAST(n) AS last_n, COUNT(*) AS falls
+  PATTERN (C D+) DEFINE D AS n >= PREV(n)
+)
+-- by hand: [('ACME', 2, 3, 4)]
+
+-- name: a slow visit behind a quick one | clicks
+WITH visits AS (
+  SELECT customer, since, until, n FROM clicks MATCH_RECOGNIZE (
+    PARTITION BY customer ORDER BY ts MEASURES FIRST(ts) AS since, LAST(ts) AS until, COUNT(*) AS n
+    PATTERN (A B*) DEFINE B AS ts < PREV(ts) + INTERVAL '15' MINUTE
+  )
+)
+SELECT customer, clicks_before FROM visits MATCH_RECOGNIZE (
+  PARTITION BY customer ORDER BY until MEASURES Q.n AS clicks_before
+  PATTERN (Q S) DEFINE S AS since > Q.until + INTERVAL '30' MINUTE
+)
+-- by hand: [('ann', 4), ('bob', 2)]
+
+-- name: over the matches of all keys | trades
+SELECT * FROM (
+  SELECT symbol, since, low FROM trades MATCH_RECOGNIZE (
+    PARTITION BY symbol ORDER BY ts MEASURES FIRST(ts) AS since, LAST(Y.price) AS low
+    PATTERN (X Y+) DEFINE Y AS price > PREV(price)
+  )
+) MATCH_RECOGNIZE (
+  ORDER BY since, symbol MEASURES A.symbol AS one, B.symbol AS other, LAST(low) AS low
+  PATTERN (A B) DEFINE B AS symbol <> A.symbol
+)
+-- rows: [('A', 'B', 7)]
+
+-- name: rows of matches, matched again | nums
+SELECT * FROM (
+  SELECT id, v, c FROM nums MATCH_RECOGNIZE (
+    ORDER BY id MEASURES COUNT(*) AS c ALL ROWS PER MATCH PATTERN (S C*) DEFINE C AS id = PREV(id) + 1
+  )
+) MATCH_RECOGNIZE (
+  ORDER BY id MEASURES FIRST(id) AS since, COUNT(*) AS n PATTERN (A B+) DEFINE B AS c > PREV(c) AND v > PREV(v)
+)
+-- by hand: [(1, 3), (5, 2)]
+
+-- name: three over one another | nums
+SELECT pairs FROM (
+  SELECT * FROM (
+    SELECT until, n FROM nums MATCH_RECOGNIZE (
+      ORDER BY id MEASURES LAST(id) AS until, COUNT(*) AS n PATTERN (S C*) DEFINE C AS id = PREV(id) + 1
+    )
+  ) MATCH_RECOGNIZE (
+    ORDER BY until MEASURES LAST(until) AS last_one, COUNT(*) AS k PATTERN (A B?) DEFINE B AS n <> A.n
+  )
+) MATCH_RECOGNIZE (ORDER BY last_one MEASURES COUNT(*) AS pairs PATTERN (P+))
+-- by hand: [(2,)]
