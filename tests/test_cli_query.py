@@ -355,3 +355,27 @@ def test_a_bare_number_that_stands_for_time(name: str) -> None:
     assert "v=2" in call("run", name, ints, "--time", "at").output
     write(file, texts[name] % unit)
     assert "v=2" in call("run", name, rows, "--time", "at").output
+
+
+def test_one_over_another() -> None:
+    """Changes of the outermost, its times as the input has them; what needs one query is refused by name."""
+    text = """SELECT * FROM (SELECT * FROM t MATCH_RECOGNIZE (
+          PARTITION BY symbol ORDER BY at MEASURES COUNT(*) AS n, LAST(at) AS until
+          PATTERN (a b+) WITHIN INTERVAL '1' MINUTE DEFINE b AS price < PREV(price)))
+        MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY until MEASURES FIRST(until) AS first, COUNT(*) AS falls
+          PATTERN (c d+) WITHIN INTERVAL '5' MINUTE DEFINE d AS n >= PREV(n))"""
+    rows = [f"A,2024-05-01T09:0{i // 6}:{i % 6}0.000,{price}" for i, price in enumerate((5, 4, 6, 5, 3, 7, 2))]
+    file = write("t.csv", "\n".join(["symbol,at,price", *rows[:2], *rows[3:], rows[2]]))  # the third row comes last
+    told = call("run", write("q.sql", text), file, "--batch", "6").stdout.splitlines()
+    assert told == [
+        "+ [2024-05-01T09:01:00, 2024-05-01T09:05:10) symbol=A first=2024-05-01T09:00:10 falls=3",
+        "- [2024-05-01T09:01:00, 2024-05-01T09:05:10) symbol=A first=2024-05-01T09:00:10 falls=3",
+        "+ [2024-05-01T09:00:40, 2024-05-01T09:05:10) symbol=A first=2024-05-01T09:00:10 falls=2",
+    ]
+    for option, words in (("--reasons", "expected one MATCH_RECOGNIZE here"), ("--members", "but got members=")):
+        more = ["at"] if option == "--members" else []
+        assert words in fails("run", write("q.sql", text), file, option, *more)
+    for command in ("show", "why"):
+        assert "expected one MATCH_RECOGNIZE here" in fails(command, write("q.sql", text), file)
+    unordered = text.replace("ORDER BY until", "ORDER BY n").replace("WITHIN INTERVAL '5' MINUTE", "")
+    assert "expected ORDER BY with the time" in fails("run", write("r.sql", unordered), file)
