@@ -21,6 +21,7 @@ from afa.language.pattern import NO_ROW, UNMATCHED, Component, Either, Pattern, 
 from afa.language.payload_classes import made
 from afa.language.terms import OF_ROW, Aggregate, Classifier, Final, ListAggregate, MatchNumber, OfMatch, Ref, Unseen
 from afa.language.three_values import nullable, true
+from afa.model.choice import PAST
 from afa.model.event_order import EventOrder, OrderColumn, is_list
 from afa.schema import Schema
 from speculation.match_numbers import MatchNumbers, ShownMatches
@@ -251,7 +252,7 @@ def own_places(tree: Tree, known: Sequence[str] = ()) -> tuple[tuple[str, Expr],
     said = tree.rank or tree.order
     order = EventOrder.of(said, Schema.of(tree.event, "event")).columns if is_list(said) else ()
     fields = known or dict.fromkeys([tree.time, *(column.field.name for column in order), None if order else said])
-    ends = ("first",) if tree.rows is None else ("first", "last")
+    ends = ["first"] * (tree.rows is None or tree.skip != PAST) + ["last"] * (tree.rows is not None)
     places = [_of_row(tree, end, field) for end in ends for field in fields if field is not None]
     return tuple(zip(_free_names({*tree.columns, *tree.key}), places))
 

@@ -78,7 +78,8 @@ def sql(
     ----------
     text : str
         ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, the others order events of one instant. With
-        another order of rows than by time, ascending, only `find` takes the query.
+        another order of rows than by time, ascending, only `find` takes the query. Of several MATCH_RECOGNIZE over one another a
+        `StackedQuery` is made, by which the matches of one are the events of the next.
     event : NamedTuple class, table or pyarrow.Schema, optional
         As of `query`; of a table the first column of ORDER BY is the time. Left out: `find` takes the columns of its frame.
     dialect : str, optional

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import afa
-from afa import AfaError, Change, Punctuation
+from afa import AfaError, Change, Punctuation, SnapshotError
 from afa.operator.options import Options
 from afa.spark import match
 from afa.spark.bucket import bucket_of_job
@@ -88,6 +88,23 @@ def test_random_statements_in_buckets() -> None:
             continue
         seen += stacked_worlds.judged(of, buckets, lambda operator, other: operator)
     assert min(seen["compared"], seen["compared, three levels"] * 2, seen["retractions"], seen["shown"] / 5) > 50, seen
+
+
+def test_a_bucket_of_another_statement() -> None:
+    """A restart may change nothing of it: neither what stands below nor what stands above."""
+    event = pa.schema([("key", pa.string()), ("v", pa.int64()), ("at", pa.timestamp("us"))])
+    text = """SELECT * FROM (SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES LAST(at) AS t1, COUNT(*) AS n
+        PATTERN (A B+) DEFINE B AS v < PREV(v))) MATCH_RECOGNIZE (PARTITION BY key ORDER BY t1 MEASURES SUM(n) AS m PATTERN (C D)
+        DEFINE D AS n > C.n)"""
+    buckets = StackBuckets(afa.sql(text, event=event), 1)
+    buckets.run(pa.table({"key": ["a"], "v": [1], "at": [5], "le": [5], "diff": [1]}, schema=buckets.job.schema))
+    for other in (text.replace("n > C.n", "n >= C.n"), text.replace("v < PREV", "v <= PREV"), text.replace("(A B+)", "(A B)")):
+        changed = StackBuckets(afa.sql(other, event=event), 1)
+        with pytest.raises(SnapshotError, match=r"expected the statement .*that the checkpoint was made with"):
+            bucket_of_job(changed.job, 0, buckets.blobs[0])
+    bucket_of_job(buckets.job, 0, buckets.blobs[0])
+    with pytest.raises(SnapshotError):
+        bucket_of_job(buckets.job, 0, [buckets.blobs[0][0][:-3]])
 
 
 TEXT = """
