@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import math
 import operator
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -28,7 +29,9 @@ NAN = math.nan
 LEFT_OUT = "_left_out"
 """The attribute of a class that is made of a table's columns: why a column is no field."""
 DECIMALS = "_decimals"
-"""The attribute of such a class that names the fields in which a DECIMAL is the nearest float."""
+"""The attribute of such a class that has the fields in which a DECIMAL is the nearest float, with its precision and scale."""
+DIGITS = sys.float_info.dig
+"""So many digits decimals may have that floats tell apart."""
 NEAR = 4
 """How many letters a name must have so that one near to it is suggested: a shorter one is near to many."""
 ODD = (ValueError, TypeError, OverflowError, NotImplementedError)

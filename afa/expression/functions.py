@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from afa.expression.nodes import Binary, Const, Expr
+from afa.expression.nodes import Binary, Call, Const, Expr
 
 W = TypeVar("W", int, "_Whole")
 NUMBER, TEXT = "a number", "a text"
@@ -58,6 +58,11 @@ def sql_round(x: float) -> float:
     """Return the whole float next to ``x``; of two the one further from zero."""
     whole = sql_trunc(x)
     return whole + math.copysign(1.0, x) if abs(x - whole) >= 0.5 else whole
+
+
+def sql_decimal(x: float, power: float) -> float:
+    """Return the float next to the decimal that is next to ``x``; ``power``: 10.0 to its digits behind the point."""
+    return sql_round(x * power) / power if power else math.nan
 
 
 def year(days: int) -> int:
@@ -190,6 +195,10 @@ def _written(part: int) -> Callable[[Expr], Expr]:
     return lambda days: _civil(_Whole(days))[part].expr
 
 
+def _decimal(x: Expr, power: Expr) -> Expr:
+    return Binary("/", Call("sql_round", (Binary("*", x, power),)), power)
+
+
 def _by_library(name: str, **more: Any) -> Function:
     return Function(getattr(math, name), float, library=name, **more)
 
@@ -210,6 +219,7 @@ FUNCTIONS: dict[str, Function] = {
     "sql_ceil": Function(sql_ceil, float, total=True, step="ceil"),
     "sql_trunc": Function(sql_trunc, float, total=True, step="trunc"),
     "sql_round": Function(sql_round, float, total=True, step="round"),
+    "sql_decimal": Function(sql_decimal, float, least=2, most=2, total=True, written=_decimal),
     "year": Function(year, int, written=_written(0)),
     "month": Function(month, int, written=_written(1)),
     "day": Function(day, int, written=_written(2)),

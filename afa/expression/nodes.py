@@ -3,6 +3,7 @@
     Const(value)                 int, float, bool, str or None
     Ticks(value)                 a Const that was written with a unit: a `Span` in ticks
     Moment(value)                a Const that was written as a date or a time: ticks since 1970
+    Digits(value)                a Const that was written as a DECIMAL, 0.10: the float next to it
     Span(nanoseconds)            a duration: a constant int once the tick is known (`afa.expression.spans`)
     Field("e" | "r", name)       a field of the event, or of the register
     Unary("-" | "+" | "~", x)    Not(x)
@@ -85,6 +86,15 @@ class Ticks(Const):
 
 class Moment(Const):
     """The constant that a date or a time stands for, equal to the bare number of ticks since 1970."""
+
+    __slots__ = ("value",)
+
+    def __repr__(self) -> str:
+        return f"Const(value={self.value!r})"
+
+
+class Digits(Const):
+    """The constant that a number with a point stands for in SQL, equal to the bare float."""
 
     __slots__ = ("value",)
 

@@ -93,7 +93,8 @@ def event_class(
     make: Any = NamedTuple  # its fields are known at run time only
     made = make(name, fields)
     setattr(made, LEFT_OUT, left_out)
-    setattr(made, DECIMALS, tuple(name for name, _ in fields if pa.types.is_decimal(kinds[name])))
+    decimals = {name: kind for name, _ in fields if pa.types.is_decimal(kind := _plain(kinds[name]))}
+    setattr(made, DECIMALS, {name: (kind.precision, max(kind.scale, 0)) for name, kind in decimals.items()})
     return made  # type: ignore[no-any-return]
 
 
@@ -110,10 +111,15 @@ def _no_field(column: str, kind: pa.DataType, ticks: bool) -> str | None:
 
 def _type_of(kind: pa.DataType) -> Any:
     """Return the type of a field that holds the values of an Arrow type; None: there is none."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = _plain(kind)
     if is_time_type(kind):
         return Date if pa.types.is_date(kind) else Time
     return float if pa.types.is_decimal(kind) else scalar_of(kind)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def is_beyond_fields(kind: pa.DataType) -> bool:

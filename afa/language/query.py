@@ -38,7 +38,7 @@ from afa.operator.contract import Pattern, own_key
 from afa.operator.operator import Keyed, Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
-from afa.schema import DECIMALS, Schema
+from afa.schema import DECIMALS, DIGITS, Schema
 from punctuation.durations import in_units
 from speculation.around import Around
 from speculation.before_after import Before
@@ -519,8 +519,8 @@ def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] |
     ends, shown = (tree.before, tree.after, tree.begins, tree.ends), (tree.returns or (), tree.asked)
     for node, _ in nodes_of((tree.pattern, ends, shown, tree.virtual, tree.where), ""):
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
-    for name in getattr(tree.event, DECIMALS, ()):
-        if name in named:
+    for name, (precision, _) in getattr(tree.event, DECIMALS, {}).items():
+        if name in named and (tree.ordered is None or precision > DIGITS):  # SQL calculates with shorter ones exactly
             _tell_of_decimals("x" if name.startswith("afa_by_") else name)  # of an expression that an engine computes
     if said is not None and not any(VALUES in order for order in orders):
         kept = {tree.time, None if tree.rank else schema.instant}
@@ -536,6 +536,6 @@ def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] |
 @functools.cache
 def _tell_of_decimals(name: str) -> None:
     LOGGER.warning(
-        f"a DECIMAL is taken as the nearest float, as of {name}, and sums of such are those of floats; where that matters, let the "
-        f"column be an int of the smallest unit, CAST({name} * 100 AS BIGINT)"
+        f"a DECIMAL is taken as the nearest float, as of {name}, which in SQL is exact up to {DIGITS} digits, and in sums of other "
+        f"queries is not; where that matters, let the column be an int of the smallest unit, CAST({name} * 100 AS BIGINT)"
     )

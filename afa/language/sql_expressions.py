@@ -13,8 +13,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import (
+    Binary,
     Compare,
     Const,
+    Digits,
     Expr,
     FieldRead,
     If,
@@ -28,6 +30,7 @@ from afa.expression.nodes import (
 )  # fmt: skip
 from afa.expression.text import text_of_expr
 from afa.language.sase_grammar import RefusedError
+from afa.language.sql_decimals import POWERS
 from afa.language.sql_functions import NUMERIC
 from afa.language.sql_kinds import NULL
 from afa.language.sql_nodes import FUNCTIONS, ROWS
@@ -69,6 +72,7 @@ class Scope(NamedTuple):
     named: Callable[[str], str | None]  # from a variable as it is written to its name
     column: Callable[[Any], str]  # from a column to the event's field
     kinds: dict[str, type | None]
+    scales: dict[str, int]  # of fields of DECIMAL: how many digits behind the point; a reader adds virtual ones
     tick: str | None
     defines: str | None  # the variable whose condition it is; None: MEASURES
     text: SqlText  # for the words, and the places, of what is refused
@@ -95,7 +99,7 @@ class SqlExpressionReader(SqlTimes):
     """Reads the expressions of one scope."""
 
     def __init__(self, scope: Scope, row: Any = None) -> None:
-        super().__init__(scope.kinds, scope.text, scope.tick, scope.dialect)
+        super().__init__(scope.kinds, scope.scales, scope.text, scope.tick, scope.dialect)
         self._scope, self.required, self.times = scope, scope.required, scope.times
         self._row = row  # the expression over one row that is read; None: it is over all rows of a match
         self._named: list[str] = []  # the variables that it names
@@ -139,7 +143,9 @@ class SqlExpressionReader(SqlTimes):
         text = str(node.this)
         if len(text) > MOST_DIGITS:
             raise self._refused(node, f"expected a number of at most {MOST_DIGITS} characters but got one of {len(text)}")
-        return Const(int(text)) if text.isdecimal() else Const(float(text))
+        if text.isdecimal():
+            return Const(int(text))
+        return Const(float(text)) if "e" in text.lower() or self._dialect == "bigquery" else Digits(float(text))
 
     def _null(self, node: Any) -> Expr:
         return Const(None)
@@ -206,11 +212,17 @@ class SqlExpressionReader(SqlTimes):
         if len(variables) > 1:
             said = " and ".join(each or "of no variable" for each in variables)
             raise self._refused(node, f"expected columns of one variable but got {self._said(node)}, of {said}; write them alike")
+        return RowValue(variables[0], self._virtually(value), value)
+
+    def _virtually(self, value: Expr) -> str:
+        """Return the name of the virtual field that has a value of one row."""
         name = text_of_expr(changed(value, lambda each: FieldRead("e", NAMED) if isinstance(each, Classifier) else None))
         name = NAMED if isinstance(value, Classifier) else name
         self._scope.virtual[name], self._scope.kinds[name] = value, self._kind(value)
         self._scope.times.update([name] if self._is_time(value) else [])
-        return RowValue(variables[0], name, value)
+        scale = self._scale(value) if self._kind(value) is float else None
+        self._scope.scales.update({} if scale is None else {name: scale})
+        return name
 
     def _at_hand(self, row: RowValue) -> Expr:
         """Return a value over the row whose condition it is."""
@@ -373,7 +385,13 @@ class SqlExpressionReader(SqlTimes):
         texts = (str,) if function in ("min", "max") else ()
         if function in ("sum", "avg", "min", "max") and self._kind(row.value) not in (int, float, NULL, *texts):
             raise self._refused(node, f"expected numbers in {function.upper()} but got {self._said(node)}")
-        return Aggregate(row.variable, function, row.field, self._counts_now(row.variable))
+        now, scale = self._counts_now(row.variable), self._scale(row.value)
+        if not scale or function not in ("sum", "avg"):
+            return Aggregate(row.variable, function, row.field, now)
+        units, power = Aggregate(row.variable, "sum", self._virtually(self._units(row.value, scale)), now), Const(POWERS[scale])
+        if function == "sum":
+            return self._rounded(Binary("/", units, power), scale)
+        return Binary("/", units, Binary("*", Aggregate(row.variable, "count", row.field, now), power))
 
     def _count(self, node: Any) -> Expr:
         return self._gathered(node) if type(node.this).__name__ == "Distinct" else self._aggregate(node, "count")

@@ -26,7 +26,8 @@ from afa.expression.nodes import (
     disjunction,
     walk,
 )
-from afa.language.sql_values import SPARK, SqlValues
+from afa.language.sql_decimals import POWERS, SqlDecimals
+from afa.language.sql_values import SPARK
 from afa.language.terms import Aggregate, Ref
 
 NUMERIC = {
@@ -40,7 +41,7 @@ SHOWS_NO_LIKE_ESCAPE = "oracle snowflake trino flink duckdb"
 ZERO, ONE, MINUS = Const(0), Const(1), Const(-1)
 
 
-class SqlFunctions(SqlValues):
+class SqlFunctions(SqlDecimals):
     """Reads functions of numbers, texts and truths."""
 
     required: frozenset[str] = frozenset()
@@ -115,12 +116,16 @@ class SqlFunctions(SqlValues):
         if not isinstance(digits, Const) or type(digits.value) is not int or abs(digits.value) > 300:
             raise self._refused(node, f"expected a number of digits in ROUND but got {self._said(given)}")
         x = self._no_time(node)
-        if self._kind(x) is int and digits.value >= 0:
+        scale = self._scale(x)
+        if scale is not None and digits.value >= scale:
             return x
-        if self._dialect == "risingwave" and digits == ZERO:
+        if self._dialect == "risingwave" and digits == ZERO and scale is None:
             return Call("round", (x, ZERO))
         if digits == ZERO:
             return Call("sql_round", (x,))
+        if scale and digits.value > 0:
+            whole = Call("sql_round", (Binary("/", self._units(x, scale), Const(POWERS[scale - digits.value])),))
+            return self._rounded(Binary("/", whole, Const(POWERS[digits.value])), digits.value)
         more, less = ("*", "/") if digits.value > 0 else ("/", "*")
         power = Const(10.0 ** abs(digits.value))
         found = Binary(less, Call("sql_round", (Binary(more, x, power),)), power)
@@ -138,7 +143,7 @@ class SqlFunctions(SqlValues):
         raise NotImplementedError
 
     def _mul(self, node: Any) -> Expr:
-        return Binary("*", *self._numbers(node))
+        return self._calculated("*", *self._numbers(node))
 
     def _div(self, node: Any) -> Expr:
         left, right = self._numbers(node)
@@ -165,6 +170,13 @@ class SqlFunctions(SqlValues):
     def _mod(self, node: Any) -> Expr:
         """Return the rest of a division, with the sign of the dividend."""
         left, right = self._numbers(node)
+        scale = self._common(left, right)
+        if scale:
+            rest = self._rest(self._units(left, scale), self._units(right, scale))
+            return self._rounded(Binary("/", rest, Const(POWERS[scale])), scale)
+        return self._rest(left, right)
+
+    def _rest(self, left: Expr, right: Expr) -> Expr:
         if isinstance(right, Const) and isinstance(right.value, int) and right.value > 0:
             below = Unary("-", Binary("%", Unary("-", left), right))
             return If(Compare("<", left, ZERO), below, Binary("%", left, right))

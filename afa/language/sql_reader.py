@@ -32,8 +32,8 @@ from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Patt
 from afa.language.row_pattern import Anchors, read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
+from afa.language.sql_decimals import POWERS
 from afa.language.sql_expressions import MOST_PARTS, Scope, SqlExpressionReader, Variable
-from afa.language.sql_kinds import kind_of
 from afa.language.sql_layers import Layers, check_table, layers_of, merged, tables_of
 from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
@@ -43,7 +43,7 @@ from afa.language.sql_text import DIALECTS, plain
 from afa.language.sql_views import InputView
 from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
-from afa.schema import LEFT_OUT, Schema
+from afa.schema import DECIMALS, LEFT_OUT, Schema
 from punctuation.durations import ticks
 
 R = TypeVar("R")
@@ -193,6 +193,7 @@ class _SqlText:
         self._shows_no_row = self._of_none = False
         self._asked: Expr | None = None
         self._typed = dict(self._kinds)
+        self._scales = {name: scale for name, (_, scale) in getattr(schema.cls, DECIMALS, {}).items() if scale < len(POWERS)}
         self._neighbours: dict[str, tuple[str, int]] = {}
         self._work = [0]
         ints = tick is None and hasattr(schema.cls, LEFT_OUT)  # of a table without timestamps
@@ -364,10 +365,7 @@ class _SqlText:
 
     def _virtually(self, value: Expr) -> str:
         """Return the name of the virtual field that has a value."""
-        name = text_of_expr(value)
-        self._virtual[name], self._typed[name] = value, kind_of(value, self._typed)
-        self._times |= {name} if self._scope(None)._is_time(value) else set()
-        return name
+        return self._scope(None)._virtually(value)
 
     def _refused(self, node: Any, message: str) -> RefusedError:
         return RefusedError(message, self._text.place(node))
@@ -440,7 +438,19 @@ class _SqlText:
             found = self._names.get(written.lower())
             return found if found in self._variables else "" if written.lower() in self._tables else None
 
-        of = self._variables, named, self._column, self._typed, self._tick, defines, self._text, every, self._virtual, measures
+        of = (
+            self._variables,
+            named,
+            self._column,
+            self._typed,
+            self._scales,
+            self._tick,
+            defines,
+            self._text,
+            every,
+            self._virtual,
+            measures,
+        )
         return SqlExpressionReader(
             Scope(*of, self._required, self._times, self._work, self._neighbour, self._dialect, self._order_by), row
         )
@@ -450,6 +460,7 @@ class _SqlText:
         name = neighbour_name(field, offset, self._kinds)
         self._neighbours[name], self._typed[name] = (field, offset), self._kinds[field] if field else int
         self._times |= {name} if field in self._times else set()
+        self._scales |= {name: self._scales[field]} if field in self._scales else {}
         return name
 
     def _defined(self, pattern: Pattern, clauses: tuple[Named, ...]) -> Pattern:

@@ -109,7 +109,7 @@ class SqlTimes(SqlFunctions):
         left, right = self._numbers(node)
         times = [self._is_time(each) for each in (left, right)]
         if self._dialect != "oracle" or not any(times):
-            return Binary(op, left, right)
+            return self._calculated(op, left, right)
         if all(times):
             return Binary("/", Binary(op, left, right), Const(float(self._unit(node, "DAY"))))
         sides = [each if found else self._from_days(node, each) for each, found in zip((left, right), times)]
@@ -139,6 +139,9 @@ class SqlTimes(SqlFunctions):
             case Binary("-", left, right):
                 return self._is_time(left) and not self._is_time(right)
         return False
+
+    def _is_timely(self, expr: Expr) -> bool:
+        return self._is_time(expr) or self._is_length(expr)
 
     def _is_length(self, expr: Expr) -> bool:
         """Return whether a value is an interval, or calculated of some, or the time between two instants."""
@@ -349,7 +352,7 @@ class SqlTimes(SqlFunctions):
 
     def _to_int(self, node: Any, x: Expr) -> Expr:
         way = self._way(node, ROUNDED, "some dialects round, others cut off; FLOOR, CEIL, ROUND say which")
-        if way == "away":
+        if way == "away" or (way == "even" and self._scale(x) is not None):
             return Call("int", (Call("sql_round", (x,)),))
         return Call("round" if way == "even" else "int", (x,))
 

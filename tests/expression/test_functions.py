@@ -76,6 +76,12 @@ def test_functions_of_floats_by_sql_s_rules() -> None:
     assert [functions.sql_floor(-1.5), functions.sql_ceil(-1.5), functions.sql_trunc(-1.5)] == [-2.0, -1.0, -1.0]
     assert [functions.sql_floor(x) for x in (math.inf, 1e300, 3)] == [math.inf, 1e300, 3.0]
     assert math.copysign(1, functions.sql_ceil(-0.5)) == -1
+    assert [functions.sql_decimal(0.1 + 0.2, 10.0), functions.sql_decimal(-1.005, 100.0), functions.sql_decimal(7, 1.0)] == [
+        0.3,
+        -1.0,
+        7.0,
+    ]
+    assert math.isnan(functions.sql_decimal(1.0, 0))
 
 
 def test_days_are_those_of_the_calendar() -> None:

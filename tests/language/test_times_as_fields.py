@@ -189,12 +189,3 @@ def test_times_that_only_a_view_names() -> None:
     assert afa.find(text, table())["never"].to_pylist() == [None] * 3
     text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY price DESC, paid, day MEASURES COUNT(*) AS n PATTERN (a+))"
     assert afa.find(text, table().drop_columns(["at"]), tick="s")["n"].to_pylist() == [3]
-
-
-def test_that_a_decimal_is_a_float_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    told = table().rename_columns(["cost" if name == "price" else name for name in COLUMNS])
-    for measure in ("COUNT(*)", "MAX(cost)", "SUM(cost)"):
-        afa.find(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES {measure} AS x PATTERN (a+))", told)
-    (said,) = [record.getMessage() for record in caplog.records if "DECIMAL" in record.getMessage()]
-    assert said.startswith("a DECIMAL is taken as the nearest float, as of cost, and sums of such are those of floats;")
-    assert said.endswith("let the column be an int of the smallest unit, CAST(cost * 100 AS BIGINT)")

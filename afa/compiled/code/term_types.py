@@ -276,6 +276,7 @@ VALUES: dict[type, Callable[[TermTypes, Any], Term]] = {
     nodes.Const: TermTypes.const,
     nodes.Ticks: TermTypes.const,
     nodes.Moment: TermTypes.const,
+    nodes.Digits: TermTypes.const,
     nodes.FieldRead: TermTypes.field,
     nodes.Unary: TermTypes.unary,
     nodes.Not: TermTypes.truth,

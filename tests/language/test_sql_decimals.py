@@ -1,0 +1,197 @@
+"""DECIMAL in SQL, on both engines: exact up to 15 digits, against DuckDB and Python's decimal; a float beyond, which is told."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import afa
+from afa import insert, retract
+from tests.cli import call
+
+SCHEMA = pa.schema(
+    [
+        pa.field("i", pa.int64(), nullable=False),
+        pa.field("p", pa.decimal128(10, 2), nullable=False),
+        pa.field("q", pa.decimal128(9, 3)),
+        pa.field("r", pa.decimal128(6, 0), nullable=False),
+        pa.field("n", pa.int64(), nullable=False),
+        pa.field("f", pa.float64(), nullable=False),
+    ]
+)
+OF_ONE_ROW = """
+    p; -p; p + 0.1; p - 0.1; p + q; p - q; p + n; n - p; p * q; p * p * 0.1; p * 0.07 + q; p * n; r * r; r + 0.5; n * 0.1
+    0.1 + 0.2; 3 * 0.1 - n; abs(p - q); sign(p - 0.1); p / q; p / 3; p / n; r / (abs(p) + 0.5); p + f; p * f; p + 1e-1; f * 0.1
+    round(p * q, 2); round(p * q, 3); round(p, 1); round(p); round(q, 5); round(p * q); round(r); round(p + f, 2); f + 0.1
+    floor(p); ceil(p); trunc(q); floor(p) + 0.1; p % 0.1; p % q; mod(p, 1); mod(-p, 0.3); p % n; n % 0.3; mod(q, r)
+    greatest(p, q, 0.3) + 0.1; least(p, n) * 3; coalesce(q, p) + 0.1; nullif(p, 0.1) + 0.2; case when p > q then p else q end * 3
+    case when q > 0 then q end + p; if(p > 0.5, p, n) + 0.1; cast(p as double) + 0.1; cast(p as int); cast(-q as int)
+    sqrt(abs(p)); power(p, 2); p + null; q is null; p in (0.1, 0.3, 0.7); p + 0.1 in (0.3, q); p between 0.1 and q + 0.1
+    p + 0.1 = 0.3; p + q = 0.3; p * 3 = 0.3; p - q > 0.1; p + 0.1 >= q; n * 0.1 = 0.3; p * q = 0.06; p is distinct from q + 0.1
+    cast(p + 0.5 as int); n * 0.1 + p
+"""
+EXPRESSIONS = [each.strip() for line in OF_ONE_ROW.strip().splitlines() for each in line.split(";")]
+SMALL = ("0.10", "0.20", "0.30", "0.70", "1.10", "2.50", "0.00", "-0.30")
+
+
+def rows(n: int, digits: int = 7) -> list[tuple[Any, ...]]:
+    """Random rows; half of the values are ones that floats don't add up."""
+    rng = random.Random(7)
+
+    def decimal(scale: int) -> Decimal:
+        value = Decimal(rng.choice(SMALL)) if rng.random() < 0.5 else Decimal(rng.randint(-(10**digits), 10**digits)).scaleb(-scale)
+        return value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+
+    def row(i: int) -> tuple[Any, ...]:
+        q = rng.choice([None, *[decimal(3) or Decimal("0.100")] * 5])
+        return i, decimal(2), q, Decimal(rng.choice([-7, 1, 2, 31])), rng.choice([-7, 1, 2, 3]), rng.uniform(-9, 9)
+
+    return [row(i) for i in range(n)]
+
+
+ROWS = rows(60)
+
+
+def table(given: Sequence[tuple[Any, ...]] = ROWS) -> Any:
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row)) for row in given], SCHEMA)
+
+
+def query(measures: str, define: str = "TRUE", pattern: str = "a", dialect: str | None = "duckdb") -> Any:
+    text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES {measures} PATTERN ({pattern}) DEFINE a AS {define})"
+    return afa.sql(text, event=SCHEMA, dialect=dialect)
+
+
+def shown(made: Any, engine: str, given: Sequence[tuple[Any, ...]] = ROWS) -> list[Any]:
+    op = made.operator(engine=engine)
+    return [out.payload.v for row in given for out in op.push(insert(made.event(*row), row[0]))]
+
+
+@pytest.fixture(scope="module")
+def con() -> Any:
+    con = pytest.importorskip("duckdb").connect()
+    con.execute("CREATE TABLE t (i BIGINT, p DECIMAL(10, 2), q DECIMAL(9, 3), r DECIMAL(6, 0), n BIGINT, f DOUBLE)")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", ROWS)
+    return con
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_values_are_duckdb_s(expression: str, con: Any) -> None:
+    wanted = [each for (each,) in con.execute(f"SELECT {expression} FROM t ORDER BY i").fetchall()]
+    made = query(f"{expression} AS v")
+    found = shown(made, "interpreted")
+    for one, other, row in zip(found, wanted, ROWS, strict=True):
+        if isinstance(other, Decimal):
+            assert repr(float(one)) == repr(float(other)), row
+        else:
+            assert one == (pytest.approx(other, rel=1e-14) if isinstance(other, float) else other), row
+    assert repr(shown(made, "compiled")) == repr(found)
+
+
+OF_ROWS = """
+    sum(p); sum(q); sum(p) + 0.1; sum(p * q); sum(p + q) - sum(p); sum(r); sum(r * p); sum(n * 0.1); sum(p) filter (where n > 1)
+    avg(p); avg(q); avg(r); avg(p * q); avg(p + 0.1); min(p + q); max(p - q) * 3; min(q); max(p) + 0.1; count(p * q)
+    max_by(p, q) + 0.1; min_by(p + 0.1, n * 0.1 + i); count(distinct p + 0.1); sum(case when p > q then p else 0 end)
+    sum(p) = sum(p + 0.1) - count(*) * 0.1; sum(round(p * q, 1)); round(avg(p), 2); any_value(p) + 0.2; sum(abs(q) % 0.3)
+    sum(p) / count(p)
+"""
+
+
+@pytest.mark.parametrize("expression", [each.strip() for line in OF_ROWS.strip().splitlines() for each in line.split(";")])
+def test_aggregates_are_duckdb_s(expression: str, con: Any) -> None:
+    ((wanted,),) = con.execute(f"SELECT {expression} FROM (SELECT * FROM t ORDER BY i)").fetchall()
+    wanted = float(wanted) if isinstance(wanted, Decimal) else pytest.approx(wanted, rel=1e-15)  # which rounds means twice
+    for engine in ("interpreted", "compiled"):
+        (found,) = query(f"{expression} AS v", pattern="a+").operator(engine=engine).push_many(table()).to_pydict()["v"]
+        assert found == wanted
+
+
+PRICES = ("0.20", "0.30", "0.40", "9.10", "9.20", "9.21")
+TABLE = pa.table({"i": range(6), "p": pa.array(map(Decimal, PRICES), pa.decimal128(10, 2))})
+FOUND = [0.2, 0.3, 9.1]
+
+
+def pairs(define: str = "b.p = a.p + 0.1") -> str:
+    """Each two rows, one behind the other, of which a condition holds."""
+    clauses = f"MEASURES a.p AS v AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS {define}"
+    return f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i {clauses})"
+
+
+@pytest.mark.parametrize("define", ["b.p = a.p + 0.1", "b.p - a.p = 0.1", "PREV(b.p) + 0.1 = b.p", "SUM(p) - 2 * a.p = 0.1"])
+def test_a_condition_holds_where_it_holds_of_decimals(define: str, engine: str) -> None:
+    """As floats 0.2 + 0.1 is not 0.3, and 9.1 + 0.1 not 9.2."""
+    assert (0.2 + 0.1, 9.2 - 9.1) != (0.3, 0.1)
+    made = afa.sql(pairs(define), event=TABLE.schema)
+    for kind in (Decimal, float):
+        op, found = made.operator(engine=engine), Counter[float]()
+        rows = [made.event(i, kind(p)) for i, p in enumerate(PRICES)]
+        wrong = made.event(2, kind("0.25"))
+        for batch in (
+            [insert(row, row.i) for row in (*rows[1::2], wrong)],
+            [retract(wrong, 2), *(insert(row, row.i) for row in rows[::2])],
+        ):
+            for each in op.push_many(batch):
+                found[each.payload.v] += each.diff
+        assert +found == Counter(FOUND)
+        op._check()
+
+
+def test_on_every_way_in(tmp_path: Path) -> None:
+    file, out = tmp_path / "t.parquet", tmp_path / "out.jsonl"
+    pq.write_table(TABLE, file)
+    (tmp_path / "q.sql").write_text(pairs())
+    for frame in (TABLE, TABLE.to_pandas(), TABLE.to_pydict(), str(file), TABLE.set_column(1, "p", TABLE["p"].dictionary_encode())):
+        assert list(pa.table(afa.find(pairs(), frame))["v"].to_pylist()) == FOUND
+    call("run", str(tmp_path / "q.sql"), str(file), "--output", str(out))
+    assert [json.loads(line)["v"] for line in out.read_text().splitlines()] == FOUND
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as con:
+        con.register("t", TABLE)
+        for define in ("b.p = a.p + 0.1", "b.p - a.p = 0.1", "b.p - (SELECT 0.1) = a.p"):
+            assert [float(v) for (v,) in afa.duckdb.sql(con, pairs(define)).fetchall()] == FOUND
+
+
+def test_exact_up_to_15_digits(engine: str) -> None:
+    rng, rows = random.Random(11), list[tuple[Decimal, Decimal]]()
+    while len(rows) < 400:
+        p, q = (Decimal(rng.randint(-(10 ** rng.randint(1, 15)), 10 ** rng.randint(1, 15))).scaleb(-scale) for scale in (2, 5))
+        rows += [(p, q)] if all(abs(x.scaleb(scale)) < 10**15 for x, scale in ((p + q, 5), (p, 5), (p * q, 7))) else []
+    kinds = pa.schema([("i", pa.int64()), ("p", pa.decimal128(15, 2)), ("q", pa.decimal128(15, 5))])
+    given = pa.table([range(len(rows)), *zip(*rows)], kinds)
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES p + q AS a, p - q AS b, p * q AS c, SUM(q) AS d PATTERN (x))"
+    found = afa.find(text, given, engine=engine)
+    for name, value in {"a": lambda p, q: p + q, "b": lambda p, q: p - q, "c": lambda p, q: p * q, "d": lambda p, q: q}.items():
+        assert found[name].to_pylist() == [float(value(p, q)) for p, q in rows]
+
+
+def test_a_float_beyond(engine: str) -> None:
+    """More than 15 digits, or so many behind the point: as floats have it, and nothing overflows."""
+    large, small = Decimal("99999999.99999999"), Decimal("0.000000000000000001")
+    given = pa.table({"i": [1], "a": pa.array([large], pa.decimal128(18, 8)), "b": pa.array([small], pa.decimal128(38, 18))})
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES a * a AS v, b + b AS w, SUM(a) * 2 AS x PATTERN (r))"
+    ((found),) = afa.find(text, given, engine=engine).select(["v", "w", "x"]).to_pylist()
+    assert found == {"v": float(large) ** 2, "w": 2e-18, "x": pytest.approx(2 * float(large), rel=1e-15)}
+
+
+def test_what_is_no_decimal() -> None:
+    assert shown(query("n * 1e-1 AS v", dialect=None), "interpreted")[:1] == [ROWS[0][4] * 0.1]
+    for dialect, wanted in (("bigquery", 3 * 0.1), ("trino", 0.3)):
+        assert shown(query("n * 0.1 AS v", dialect=dialect), "compiled", [(0, *ROWS[0][1:4], 3, 0.0)]) == [wanted]
+
+
+def test_of_which_columns_it_is_told_that_they_are_floats(caplog: pytest.LogCaptureFixture) -> None:
+    kinds = pa.schema([("i", pa.int64()), ("cents", pa.decimal128(15, 2)), ("euros", pa.decimal128(18, 2))])
+    for name in ("cents", "euros", "euros"):
+        afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES SUM({name}) AS v PATTERN (a))", event=kinds)
+    afa.query("PATTERN SEQ(Pay a) WHERE skip_till_any_match(a) { a.cents > 1 } WITHIN 9 RETURN a.cents", event=kinds)
+    said = [record.getMessage() for record in caplog.records if "DECIMAL" in record.getMessage()]
+    assert [each.partition(",")[2].partition(",")[0] for each in said] == [" as of euros", " as of cents"]
+    assert said[0].startswith("a DECIMAL is taken as the nearest float, as of euros, which in SQL is exact up to 15 digits")
