@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from afa.errors import AfaError
 from afa.language.query import Query
-from afa.language.whole_statement import RelationalEngine, ShownColumn, whole
+from afa.language.shown_columns import ShownColumn
+from afa.language.whole_statement import RelationalEngine, whole
 from afa.operator.options import check_options
 from afa.replay.table_answer import answered, numbered
 

@@ -15,32 +15,28 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlglot import Dialect, ErrorLevel, exp
 
 from afa.errors import AfaError, QueryError
-from afa.language.engine_share import RowKinds, engine_share, navigated, put
+from afa.language.engine_share import RowKinds, engine_share
 from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
+from afa.language.shown_columns import (
+    ROW,
+    ShownColumn,
+    by_rows,
+    fields_of,
+    numbers_of,
+    renamed_columns,
+    shown_columns,
+    shows_rows,
+)
 from afa.language.sql_order import RANKED
 from afa.language.sql_reader import read, reading
-from afa.language.sql_statement import RowPatternMatch, Statement, Word
+from afa.language.sql_statement import RowPatternMatch, Statement
 from afa.language.sql_text import DIALECTS, plain
-
-ROW = "afa_row"
-"""The field that numbers rows."""
-BESIDE = ("le", "re", "diff", ROW)
-"""What comes with each match beside its columns; a column that is called so goes by another name meanwhile."""
-
-
-class ShownColumn(NamedTuple):
-    """A column of an answer: its name in SQL, that in what afa answers, and whether it is one of the rows in front."""
-
-    name: str
-    field: str
-    at: str | None  # the measure that is the number of the row whose value it is; None: it is a measure itself
-    of_match: bool = False  # whether MEASURES have it
 
 
 class RelationalEngine(ABC):
@@ -137,17 +133,17 @@ class _StatementWork:
         if twice is not None:
             raise RefusedError(f"expected columns of different names in front of MATCH_RECOGNIZE but got {twice!r} twice", place)
         measures = [plain(each.name.said) for each in match.measures]
-        fields = _fields(columns, measures)
+        fields = fields_of(columns, measures)
         rows = engine.renamed(rows, [fields[column.lower()] for column in columns])
         events = engine.events(rows)
         time = _time(match)
         time = time and fields.get(time.lower(), time)
         if time is not None and engine.has_null(rows, time):
             match.order[0].meta[RANKED], time = True, None
-        match = _renamed(match, fields)
-        match, of_rows = _by_rows(match, events)
-        shown = [each for each in _shown(match, columns, measures, fields, of_rows) if each.name not in by]
-        numbers = _numbers(match, events)
+        match = renamed_columns(match, fields)
+        match, of_rows = by_rows(match, events)
+        shown = [each for each in shown_columns(match, columns, measures, fields, of_rows) if each.name not in by]
+        numbers = numbers_of(match, events)
         query = self._query(name, match, with_ints(events, numbers.values()), time)
         missing = [each.name for each in shown if each.at is not None and each.field not in query.event._fields]  # type: ignore[attr-defined]
         if missing and ROW not in events.names:
@@ -272,7 +268,7 @@ class _StatementWork:
     def _query(self, name: str, match: RowPatternMatch, events: Any, time: str | None) -> Query:
         """Return the query of one MATCH_RECOGNIZE over rows."""
         table, select = exp.Table(this=exp.to_identifier(name, quoted=True)), exp.select("*")
-        if _shows_rows(match) and ROW in events.names:
+        if shows_rows(match) and ROW in events.names:
             asked = [*(plain(each.name.said) for each in match.measures), ROW]
             select = exp.select(*(exp.column(each, quoted=True) for each in asked))
         over = exp.Table(this=exp.to_identifier(match.relation.alias_or_name or "rows", quoted=True))
@@ -289,10 +285,6 @@ class _StatementWork:
         spans = isinstance(match.within, exp.Interval)  # of the order, which says what one int of it counts
         tick = self._tick if self._tick or spans else finest_unit(events, first)
         return over_events(events, tick, made, time=time, said=said if ROW in events.names else None)
-
-
-def _shows_rows(match: RowPatternMatch) -> bool:
-    return match.rows is not None and match.rows.said.upper().startswith("ALL")
 
 
 def place_of(name: str, statement: Statement) -> Any:
@@ -335,101 +327,3 @@ def _time(match: RowPatternMatch) -> str | None:
     if first is None or first.args.get("desc") or first.args.get("nulls_first") is not None:
         return None
     return str(first.this.name) if isinstance(first.this, exp.Column) else None
-
-
-def _fields(columns: Sequence[str], measures: Sequence[str]) -> dict[str, str]:
-    """Return by each name in small letters the name that it has for afa: another one, where no field is called so."""
-    from afa.io.event_class import is_field  # which loads pyarrow
-
-    found: dict[str, str] = {}
-    known = {name.lower() for name in (*columns, *measures)}
-    for name in (*columns, *measures):
-        if is_field(name) and name.lower() not in BESIDE:
-            found.setdefault(name.lower(), name)
-        elif name.lower() not in found:
-            found[name.lower()] = next(each for i in range(len(known) + 1) if (each := f"column_{i}") not in known)
-            known.add(found[name.lower()])
-    return found
-
-
-def _renamed(match: RowPatternMatch, fields: Mapping[str, str]) -> RowPatternMatch:
-    """Return a MATCH_RECOGNIZE in which columns and measures have the names that they have for afa."""
-    for node, _ in match.nodes():
-        for column in node.find_all(exp.Column):
-            name, around = column.name.lower(), column.parent
-            of_variable = isinstance(around, exp.Anonymous) and around.name.upper() == "CLASSIFIER"
-            if not of_variable and isinstance(column.this, exp.Identifier) and name in fields:
-                column.this.set("this", fields[name])  # as it is written there, too
-    measures = [each._replace(name=Word(fields[plain(each.name.said).lower()], each.name.place)) for each in match.measures]
-    return replace(match, measures=tuple(measures))
-
-
-def _by_rows(match: RowPatternMatch, events: Any) -> tuple[RowPatternMatch, dict[str, str]]:
-    """Return a MATCH_RECOGNIZE over a whole table in which MEASURES are numbers of rows, where a field would not hold their values.
-
-    And the columns of which these are, by their names.
-    """
-    from afa.io.event_class import is_as_in  # which loads pyarrow
-
-    if ROW not in events.names:
-        return match, {}
-    first, found, measures = match.order[0].this.name if match.order else "", dict[str, str](), []
-    known, before = {name.lower() for name in events.names}, dict[str, Any]()
-    for each in match.measures:
-        each = each._replace(value=put(each.value.copy(), before))
-        value = _of_the_row(each.value.copy())
-        column = navigated(value)
-        if column is not None and column.name in events.names and not is_as_in(events, column.name, first):
-            found[each.name.said] = column.name
-            if each.name.said.lower() not in known:
-                before[each.name.said.lower()] = exp.paren(each.value)
-            column.this.replace(exp.to_identifier(ROW))
-            each = each._replace(value=value)
-        measures.append(each)
-    return replace(match, measures=tuple(measures)), found
-
-
-def _of_the_row(value: Any) -> Any:
-    """Return MAX(x) as MAX_BY(x, x), the x of one row, and MIN likewise; any other value as it is."""
-    node = value.unnest()
-    if not isinstance(node, exp.Max | exp.Min) or not isinstance(node.this, exp.Column) or node.expressions:
-        return value
-    made = exp.ArgMax if isinstance(node, exp.Max) else exp.ArgMin
-    return made(this=node.this, expression=node.this.copy())
-
-
-def _shown(
-    match: RowPatternMatch,
-    columns: Sequence[str],
-    measures: Sequence[str],
-    fields: Mapping[str, str],
-    of_rows: Mapping[str, str],
-) -> tuple[ShownColumn, ...]:
-    """Return the columns of an answer in SQL's order."""
-    named = {fields[column.lower()].lower(): column for column in columns}
-    first = [node.name.lower() for node in match.partition]
-    rest: list[str] = []
-    if _shows_rows(match):
-        first += [each.this.name.lower() for each in match.order]
-        rest = list(named)
-    inputs = {name: ShownColumn(named[name], fields[named[name].lower()], ROW) for name in (*first, *rest) if name in named}
-    behind = [each for name, each in inputs.items() if name not in first]
-    found = {name: fields[name.lower()] for name in measures}
-    shown = [
-        ShownColumn(name, of_rows.get(field, field), field if field in of_rows else None, True) for name, field in found.items()
-    ]
-    return (*(inputs[name] for name in dict.fromkeys(first) if name in inputs), *shown, *behind)
-
-
-def _numbers(match: RowPatternMatch, events: Any) -> dict[str, str]:
-    """Return by columns of PARTITION BY in a whole table whose values no field holds as they are fields for their numbers.
-
-    These stand there in their place.
-    """
-    from afa.io.event_class import is_beyond_fields  # which loads pyarrow
-
-    found: dict[str, str] = {}
-    for node in match.partition if ROW in events.names else ():
-        if isinstance(node, exp.Column) and node.name in events.names and is_beyond_fields(events.field(node.name).type):
-            node.this.set("this", found.setdefault(node.name, f"{ROW}_key_{len(found)}"))
-    return found

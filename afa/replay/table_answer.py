@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.language.query import Query
-from afa.language.whole_statement import ROW, ShownColumn
+from afa.language.shown_columns import ROW, ShownColumn
 from afa.replay.find import find
 from punctuation.door import one_array
 

@@ -16,8 +16,9 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from afa.errors import AfaError
 from afa.language.query import Query
+from afa.language.shown_columns import ShownColumn
 from afa.language.sql_statement import Statement
-from afa.language.whole_statement import RelationalEngine, ShownColumn, whole
+from afa.language.whole_statement import RelationalEngine, whole
 from afa.operator.options import check_options
 from afa.replay.table_answer import answered, numbered
 from afa.spark.changes_read import CHANGE, ChangesRead
