@@ -92,7 +92,8 @@ class _Division:
         defines = list[Named]()
         for each in match.defines:
             self._here = plain(each.name.said).lower()
-            defines.append(each._replace(value=self._in_front(self._marked(each.value.copy(), False), None)))
+            defines.append(each._replace(value=self._in_front(self._marked(each.value.copy(), False), None, False)))
+        self._here = ""
         measures, behind = self._measures()
         match = replace(match, partition=partition, order=order, defines=tuple(defines), measures=(*measures, *self._hidden))
         return EngineShare(match, self._front, behind if any(node is not None for node in behind.values()) else {})
@@ -238,13 +239,13 @@ class _Division:
         plainly = isinstance(node, exp.Column) and not node.db and node.table.lower() in self._tables
         return node if plainly or node.find(exp.Column) is None else self._column(node.copy(), None)
 
-    def _in_front(self, node: Any, parent: Any) -> Any:
+    def _in_front(self, node: Any, parent: Any, inside: bool) -> Any:
         """Return a condition with columns in front for those of its parts that afa does not read, each of one row."""
         if _is_value(node, parent):
             if id(node) not in self._unread:
                 return node
             of = self._row_of(node)
-            if of == "":
+            if of == "" or (inside and of is not None):
                 return self._column(node, of)
             if of is not None:  # of no row it is what it is of NULL
                 nothing = exp.paren(node.copy(), copy=False)  # so that a column alone can be replaced
@@ -253,7 +254,7 @@ class _Division:
                 nulls, found = self._column(nothing, ""), self._column(node, of)
                 rows = exp.Count(this=exp.Column(this=exp.Star(), table=exp.to_identifier(of, quoted=True)))
                 return exp.Case(ifs=[exp.If(this=exp.EQ(this=rows, expression=exp.Literal.number(0)), true=nulls)], default=found)
-        return _changed(node, self._in_front)
+        return _changed(node, lambda each, over: self._in_front(each, over, inside or _reads_rows(node)))
 
     def _in_rows(self, node: Any, parent: Any, inside: bool) -> Any:
         """Return a measure with columns in front for what afa does not read within its navigation and aggregates."""
@@ -262,9 +263,7 @@ class _Division:
             of = self._row_of(node)
             if of is not None:
                 return self._column(node, of)
-        moves = isinstance(node, (exp.AggFunc, exp.Where, *NAVIGATION))
-        moves = moves or (isinstance(node, exp.Anonymous) and str(node.this).upper() in ("PREV", "NEXT"))
-        return _changed(node, lambda each, over: self._in_rows(each, over, inside or moves))
+        return _changed(node, lambda each, over: self._in_rows(each, over, inside or _reads_rows(node)))
 
     def _row_of(self, node: Any) -> str | None:
         """Return the variable whose row a value is of ("": none is named); None: it is of several rows."""
@@ -387,6 +386,12 @@ def _field(parts: list[Any]) -> Any:
 
 def _is_of_rows(node: Any) -> bool:
     return isinstance(node, exp.Anonymous) and str(node.this).upper() in OF_ROWS
+
+
+def _reads_rows(node: Any) -> bool:
+    """Return whether what stands in a node is asked of other rows than the node."""
+    moves = isinstance(node, exp.Anonymous) and str(node.this).upper() in ("PREV", "NEXT")
+    return moves or isinstance(node, (exp.AggFunc, exp.Where, *NAVIGATION))
 
 
 def _columns(node: Any) -> Iterator[Any]:

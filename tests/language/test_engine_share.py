@@ -99,6 +99,30 @@ def test_decimals_are_exact(con: Any) -> None:
     ]
 
 
+def test_rows_are_those_of_the_variable_that_is_named_last_in_define(con: Any) -> None:
+    clauses = "MEASURES LAST(printf('%d', B.price)) AS v, LAST(C.name) AS w PATTERN (B C) DEFINE C AS true, B AS true"
+    assert afa.duckdb.sql(con, f"SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts {clauses})").fetchall() == [
+        ("A", "9", "y")
+    ]
+
+
+@pytest.mark.parametrize(
+    "define",
+    [
+        "B AS COUNT(CASE WHEN A.name = 'x' THEN A.amt ELSE 0 END) = 1",
+        "B AS LAST(printf('%d', A.price)) = '9'",
+        "B AS SUM(A.amt) + SUM(B.amt) = 0.3",
+        "B AS list_value(B.amt)[1] - A.amt = 0.1",
+    ],
+)
+def test_what_the_engine_computes_within_aggregates_of_define(con: Any, define: str) -> None:
+    con.execute("CREATE TABLE paid AS SELECT *, (ts / 10)::DECIMAL(4, 2) AS amt FROM t")
+    clauses = f"MEASURES A.ts AS v PATTERN (A B) DEFINE {define}"
+    assert afa.duckdb.sql(con, f"SELECT * FROM paid MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts {clauses})").fetchall() == [
+        ("A", 1)
+    ]
+
+
 @pytest.mark.parametrize("key", ["huge", "HUGE", "fine.Huge", "upper(a.name)"])
 def test_keys_are_told_apart_however_their_case_is(con: Any, key: str) -> None:
     for variable in "az":
