@@ -143,15 +143,21 @@ def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:
     return [column for column, kind in kinds.items() if is_time_type(kind)]
 
 
-def kinds_among(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str], frozenset[str], dict[str, int]]:
-    """Return the columns, those of times, those whose values no field holds as they are, and the scales of DECIMAL in an int64.
+def kinds_among(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the columns, those of times, those whose values no field holds as they are, and those of DECIMAL among them.
 
     All by their names in small letters.
     """
     kinds = {field.name.lower(): field.type for field in schema}
-    unread = (name for name, kind in kinds.items() if _type_of(kind) is None or pa.types.is_decimal(kind))
-    scales = {name: kind.scale for name, kind in kinds.items() if pa.types.is_decimal(kind) and kind.precision <= 18}
-    return frozenset(kinds), frozenset(times_among(kinds)), frozenset(unread), scales
+    decimals = frozenset(name for name, kind in kinds.items() if pa.types.is_decimal(kind))
+    unread = frozenset(name for name, kind in kinds.items() if _type_of(kind) is None)
+    return frozenset(kinds), frozenset(times_among(kinds)), unread | decimals, decimals
+
+
+def scale_in_units(schema: pa.Schema, column: str) -> int | None:
+    """Return the scale of a DECIMAL whose values int64 holds in units of the last digit; None: it is no such column."""
+    kind = schema.field(column).type if column in schema.names else pa.null()
+    return kind.scale if pa.types.is_decimal(kind) and kind.precision <= 18 and kind.scale >= 0 else None
 
 
 def is_as_in(schema: pa.Schema, column: str, first: str) -> bool:

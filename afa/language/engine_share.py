@@ -14,7 +14,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -48,7 +47,7 @@ class RowKinds(NamedTuple):
     columns: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()  # MEASURES calculated of them are the engine's, which says their types
     unread: frozenset[str] = frozenset()  # those whose values no field holds as they are: lists, a DECIMAL
-    scales: Mapping[str, int] = MappingProxyType({})  # of DECIMAL whose values are ints of 64 bits
+    decimals: frozenset[str] = frozenset()  # of these the DECIMALs, which afa counts and sums
 
 
 class EngineShare(NamedTuple):
@@ -74,7 +73,7 @@ class _Division:
         names = re.findall(r'"(?:[^"]|"")+"|`(?:[^`]|``)+`|\w+', words)
         self._variables = {plain(name).lower() for name in names}
         self._tables = {match.relation.alias_or_name.lower(), match.relation.name.lower(), "", *self._variables}
-        self._front = dict[str, Any]()
+        self._front, self._decimals = dict[str, Any](), set(kinds.decimals)
         self._hidden = list[Named]()
         self._unread = set[int]()  # the ids of nodes; those are held, so that no id stands for two
         self._held = list[Any]()
@@ -109,7 +108,6 @@ class _Division:
                 raise self._refused(
                     each.value, f"expected MEASURES of at most {MOST:,} parts, with those that they name, but got more"
                 )
-            value = value if each.final else value.transform(self._summed)
             value = self._in_rows(self._marked(value, True), None, False).transform(self._listed)
             self._marked(value, True)
             if each.final or id(value) not in self._unread or not self._is_divided(value):
@@ -194,10 +192,13 @@ class _Division:
             if not isinstance(node, exp.Query | exp.Lambda):
                 waiting += inner
         for each in _columns(value):
-            if each.name.lower() in self._kinds.unread:  # it may be shown as it is, and no more
-                while isinstance(each.parent, (*NAVIGATION, exp.ArgMax, exp.ArgMin)) or _is_of_rows(each.parent):
+            decimal = each.name.lower() in self._decimals
+            if decimal or each.name.lower() in self._kinds.unread:  # it may be shown as it is, and no more
+                kept = (*NAVIGATION, exp.ArgMax, exp.ArgMin, *((exp.Max, exp.Min, exp.Sum, exp.Filter) if decimal else ()))
+                while isinstance(each.parent, kept) or _is_of_rows(each.parent):
                     each = each.parent
-                self._mark(each.parent)
+                if not (decimal and isinstance(each.parent, exp.AggFunc | exp.Distinct)):  # of which afa has the aggregate
+                    self._mark(each.parent)
         return value
 
     def _knows(self, node: Any) -> bool:
@@ -291,26 +292,14 @@ class _Division:
                 if self._variable_of(each):
                     each.replace(_field(each.parts[1:]))
         name = f"afa_by_{_digest(node)}"
+        if not isinstance(node, exp.Predicate | exp.Connector | exp.Not):
+            self._decimals.update([name] if any(each.name.lower() in self._decimals for each in columns) else [])
         found = exp.column(name, table=exp.to_identifier(of, quoted=True) if of else None, quoted=True)
         found.this.meta.update(columns[0].this.meta if columns else node.meta)
         self._front[name] = node
         return found
 
     # -- behind ----------------------------------------------------------------------------------------------------------------
-
-    def _summed(self, node: Any) -> Any:
-        """Return a sum of a DECIMAL as that of ints of its last digit, times this."""
-        of = node.this if isinstance(node, exp.Filter) else node
-        column = of.this if isinstance(of, exp.Sum) else None
-        if not isinstance(column, exp.Column) or column.name.lower() not in self._kinds.scales or _is_of_rows(node.parent):
-            return node
-        scale = self._kinds.scales[column.name.lower()]
-        whole = exp.Mul(this=column.copy(), expression=exp.Literal.number(10**scale))
-        found: Any = exp.Sum(this=exp.cast(whole, "bigint"))
-        if of is not node:
-            found = exp.Filter(this=found, expression=node.expression.copy())
-        last = exp.Literal.number(f"0.{'1'.rjust(scale, '0')}" if scale else 1)
-        return exp.paren(exp.Mul(this=exp.cast(found, "decimal(29, 0)"), expression=last), copy=False)
 
     def _listed(self, node: Any) -> Any:
         """Return an aggregate that afa does not know as one of the engine's over the list of all values."""

@@ -1,10 +1,11 @@
 """The columns of a MATCH_RECOGNIZE in a whole statement: names that fields can have, and values that leave as they came.
 
     MEASURES LAST(price) AS low       of a DECIMAL: LAST(afa_row) AS low, and the answer takes the price of the row of that number
+    MEASURES SUM(price) AS total      of a DECIMAL: SUM(afa_row_units_price), ints, of which the answer makes DECIMALs
     PARTITION BY ip                   of a UUID: PARTITION BY afa_row_key_0, the number of its value in the table
     PARTITION BY "the key"            PARTITION BY column_0
 
-In a stream rows have no numbers: there values leave as afa has them.
+In a stream rows have no numbers: there values, and sums, are what afa has.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from afa.language.sql_text import plain
 
 ROW = "afa_row"
 """The field that numbers rows."""
+UNITS = f"{ROW}_units_"
+"""Before the name of a column: the field with its DECIMALs in units of their last digit."""
 BESIDE = ("le", "re", "diff", ROW)
 """What comes with each match beside its columns; a column that is called so goes by another name meanwhile."""
 
@@ -32,6 +35,7 @@ class ShownColumn(NamedTuple):
     field: str
     at: str | None  # the measure that is the number of the row whose value it is; None: it is a measure itself
     of_match: bool = False  # whether MEASURES have it
+    scale: int | None = None  # of a SUM of DECIMALs
 
 
 def shows_rows(match: RowPatternMatch) -> bool:
@@ -90,6 +94,49 @@ def by_rows(match: RowPatternMatch, events: Any) -> tuple[RowPatternMatch, dict[
     return replace(match, measures=tuple(measures)), found
 
 
+def with_units(match: RowPatternMatch, events: Any) -> tuple[RowPatternMatch, dict[str, int]]:
+    """Return a MATCH_RECOGNIZE over a whole table with units in place of DECIMALs, where they are summed, or compared as they are.
+
+    And the scales of the sums, by measures. In a stream all but these are as they were.
+    """
+    from afa.io.event_class import scale_in_units  # which loads pyarrow
+
+    scales, measures, defines = dict[str, int](), [], []
+    in_table = ROW in events.names
+
+    def in_units(columns: Sequence[Any]) -> int | None:
+        """Let columns be those of their units, if they have one scale; return that."""
+        found = {None if each is None else scale_in_units(events, each.name) for each in columns}
+        scale = found.pop() if len(found) == 1 else None
+        for each in columns if scale is not None and in_table else ():
+            each.this.set("this", f"{UNITS}{each.name}")
+        return scale
+
+    for each in match.measures:
+        value = each.value.copy()
+        scale = in_units([_summed(value)])
+        scales |= {} if scale is None else {each.name.said: scale}
+        extreme = value.unnest()
+        if isinstance(extreme, exp.ArgMax | exp.ArgMin) and isinstance(extreme.expression, exp.Column):
+            in_units([extreme.expression])
+        measures.append(each._replace(value=value))
+    for each in match.defines:
+        value = each.value.copy()
+        for node in value.find_all(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between):
+            in_units([navigated(side) for side in node.iter_expressions()])
+        defines.append(each._replace(value=value))
+    return replace(match, measures=tuple(measures), defines=tuple(defines)), scales
+
+
+def _summed(value: Any) -> Any:
+    """Return the column whose SUM a value is; None: it is none."""
+    node = value.unnest()
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "FINAL" and node.expressions:
+        node = node.expressions[0]
+    node = node.this if isinstance(node, exp.Filter) else node
+    return node.this if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) else None
+
+
 def _of_the_row(value: Any) -> Any:
     """Return MAX(x) as MAX_BY(x, x), the x of one row, and MIN likewise; any other value as it is."""
     node = value.unnest()
@@ -105,6 +152,7 @@ def shown_columns(
     measures: Sequence[str],
     fields: Mapping[str, str],
     of_rows: Mapping[str, str],
+    scales: Mapping[str, int],
 ) -> tuple[ShownColumn, ...]:
     """Return the columns of an answer in SQL's order."""
     named = {fields[column.lower()].lower(): column for column in columns}
@@ -117,7 +165,8 @@ def shown_columns(
     behind = [each for name, each in inputs.items() if name not in first]
     found = {name: fields[name.lower()] for name in measures}
     shown = [
-        ShownColumn(name, of_rows.get(field, field), field if field in of_rows else None, True) for name, field in found.items()
+        ShownColumn(name, of_rows.get(field, field), field if field in of_rows else None, True, scales.get(field))
+        for name, field in found.items()
     ]
     return (*(inputs[name] for name in dict.fromkeys(first) if name in inputs), *shown, *behind)
 

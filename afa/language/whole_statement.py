@@ -25,6 +25,7 @@ from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
 from afa.language.shown_columns import (
     ROW,
+    UNITS,
     ShownColumn,
     by_rows,
     fields_of,
@@ -32,6 +33,7 @@ from afa.language.shown_columns import (
     renamed_columns,
     shown_columns,
     shows_rows,
+    with_units,
 )
 from afa.language.sql_order import RANKED
 from afa.language.sql_reader import read, reading
@@ -115,7 +117,7 @@ class _StatementWork:
     def match(self, name: str) -> None:
         """Answer one MATCH_RECOGNIZE."""
         engine = self._engine
-        from afa.io.event_class import kinds_among, with_ints  # which loads pyarrow
+        from afa.io.event_class import kinds_among, scale_in_units, with_ints  # which loads pyarrow
 
         kinds = RowKinds(*kinds_among(engine.events(self._rows(name, {}, " WHERE false"))))
         if self._dialect == "oracle":  # what is calculated of times is a number there
@@ -142,9 +144,12 @@ class _StatementWork:
             match.order[0].meta[RANKED], time = True, None
         match = renamed_columns(match, fields)
         match, of_rows = by_rows(match, events)
-        shown = [each for each in shown_columns(match, columns, measures, fields, of_rows) if each.name not in by]
+        match, scales = with_units(match, events)
+        shown = [each for each in shown_columns(match, columns, measures, fields, of_rows, scales) if each.name not in by]
         numbers = numbers_of(match, events)
-        query = self._query(name, match, with_ints(events, numbers.values()), time)
+        units = [f"{UNITS}{column}" for column in events.names if scale_in_units(events, column) is not None]
+        units = units if ROW in events.names else []
+        query = self._query(name, match, with_ints(events, (*numbers.values(), *units)), time)
         missing = [each.name for each in shown if each.at is not None and each.field not in query.event._fields]  # type: ignore[attr-defined]
         if missing and ROW not in events.names:
             raise RefusedError(

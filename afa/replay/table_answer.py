@@ -7,13 +7,15 @@ key whose values no field holds as they are is matched by the numbers of its val
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from afa.language.query import Query
-from afa.language.shown_columns import ROW, ShownColumn
+from afa.language.shown_columns import ROW, UNITS, ShownColumn
 from afa.replay.find import find
 from punctuation.door import one_array
 
@@ -33,6 +35,9 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
         column = one_array(table[name])
         coded = (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).dictionary_encode()
         given, values[name] = given.append_column(number, coded.indices.cast(pa.int64())), coded.dictionary
+    for name in query.event._fields:  # type: ignore[attr-defined]
+        if name.startswith(UNITS):
+            given = given.append_column(name, _units(one_array(table[name.removeprefix(UNITS)])))
     found = find(query, given, **options)
     columns = []
     for each in shown:
@@ -40,6 +45,17 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
             columns.append(table[each.field].take(found[each.at]))
         elif each.at is not None and each.field in numbers:
             columns.append(values[each.field].take(found[numbers[each.field]]))
+        elif each.scale is not None:
+            last = pa.scalar(Decimal(1).scaleb(-each.scale), pa.decimal128(max(each.scale, 1), each.scale))
+            whole = found[each.field].cast(pa.int64()).cast(pa.decimal128(19, 0))
+            columns.append(pc.multiply(whole, last).cast(pa.decimal128(38, each.scale)))
         else:
             columns.append(found[each.field])
     return pa.table(columns, names=[each.name for each in shown])
+
+
+def _units(column: Any) -> Any:
+    """Return DECIMALs of at most 18 digits as ints, in units of the last digit."""
+    column = column.cast(pa.decimal128(38, column.type.scale))
+    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset :: 2][: len(column)]
+    return pa.array(words, mask=~column.is_valid().to_numpy(zero_copy_only=False))

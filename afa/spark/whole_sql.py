@@ -141,8 +141,8 @@ class _Spark(RelationalEngine):
             raise AfaError(
                 f"expected another name than {twice} in a stream, whose changes have it; write AS in MEASURES, or in front"
             )
-        columns = [*((each.field, each.name) for each in shown), *((name, name) for name in CHANGE)]
-        return found.where("kind = 'match'").select(*(column(field).alias(name) for field, name in columns))
+        columns = [*(_typed(each).alias(each.name) for each in shown), *map(column, CHANGE)]
+        return found.where("kind = 'match'").select(*columns)
 
     def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> DataFrame:
         """Return the matches in a table; a bucket of keys is a table of its own."""
@@ -160,6 +160,12 @@ class _Spark(RelationalEngine):
         with by_value(query.automaton, query.event):
             parts = rows.groupBy(number.alias(bucket))
             return parts.applyInArrow(shipped(work, query.automaton.arcs), from_arrow_schema(schema))
+
+
+def _typed(shown: ShownColumn) -> Any:
+    """Return a column of matches in a stream in SQL's type."""
+    found = column(shown.field)
+    return found if shown.scale is None else found.cast(f"decimal(38, {shown.scale})")
 
 
 def _in_arrow(rows: DataFrame) -> pa.Schema:

@@ -94,9 +94,29 @@ def test_decimals_are_exact(con: Any) -> None:
         PATTERN (A B+) DEFINE A AS amt * 3 = 0.3, B AS amt > PREV(amt)"""
     found = afa.duckdb.sql(con, f"SELECT * FROM money MATCH_RECOGNIZE ({clauses})")
     assert found.fetchall() == [
-        (Decimal("1.20"), Decimal("0.20"), Decimal("0.0200"), Decimal("0.30"), Decimal("0.40"), 0.3),
-        (Decimal("1.30"), Decimal("0.30"), Decimal("0.0300"), Decimal("0.40"), Decimal("0.80"), 0.4),
+        (Decimal("1.20"), Decimal("0.20"), Decimal("0.0200"), Decimal("0.30"), Decimal("0.40"), Decimal("0.30")),
+        (Decimal("1.30"), Decimal("0.30"), Decimal("0.0300"), Decimal("0.40"), Decimal("0.80"), Decimal("0.40")),
     ]
+
+
+def test_decimals_of_18_digits_are_exact_in_tables(con: Any) -> None:
+    """Floats don't tell these prices apart."""
+    assert float("90071992547409.93") == float("90071992547409.94")
+    con.execute(
+        """CREATE TABLE large AS SELECT * FROM (VALUES (1, 90071992547409.92::DECIMAL(18, 2)), (2, 90071992547409.93),
+             (3, 90071992547409.94), (4, 90071992547409.93), (5, NULL)) v(i, p)"""
+    )
+    clauses = """ORDER BY i
+        MEASURES LAST(p) AS a, MAX(p) AS b, SUM(p) AS c, LAST(p) - FIRST(p) AS d, MAX_BY(i, p) AS e, SUM(p) * 2 AS f
+        PATTERN (A B+) DEFINE B AS p > PREV(p)"""
+    price = Decimal("90071992547409.94")
+    found = afa.duckdb.sql(con, f"SELECT * FROM large MATCH_RECOGNIZE ({clauses})")
+    assert found.fetchall() == [(price, price, 3 * price - Decimal("0.03"), Decimal("0.02"), 3, 6 * price - Decimal("0.06"))]
+    kinds = ["DECIMAL(18,2)", "DECIMAL(18,2)", "DECIMAL(38,2)", "DECIMAL(19,2)", "BIGINT", "DECIMAL(38,2)"]
+    assert list(map(str, found.types)) == kinds
+    clauses = "ORDER BY i MEASURES A.i AS a PATTERN (A B) DEFINE A AS i > 1, B AS {}"
+    for define in ("LAST(A.p) <> B.p", "NOT B.p BETWEEN A.p AND FIRST(A.p)"):
+        assert afa.duckdb.sql(con, f"SELECT * FROM large MATCH_RECOGNIZE ({clauses.format(define)})").fetchall() == [(2,)]
 
 
 def test_rows_are_those_of_the_variable_that_is_named_last_in_define(con: Any) -> None:
