@@ -99,7 +99,8 @@ def over(
 
 
 OVER: dict[str, Callable[[Any], Any]] = {
-    "sum": sum, "min": min, "max": max, "avg": lambda some: sum(some) / len(some), "any": lambda some: some[0], "texts": ",".join
+    "sum": sum, "min": min, "max": max, "avg": lambda some: float(sum(some) / len(some)), "any": lambda some: some[0],
+    "texts": ",".join,
 }  # fmt: skip
 OPS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne,

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import duckdb
@@ -20,7 +21,7 @@ import afa
 from afa import FOREVER, AfaError
 from tests.language.row_matcher import Cat, Clauses, Rep, Var
 from tests.language.row_values import TableRow
-from tests.language.whole_queries import Row, Statement, features, query
+from tests.language.whole_queries import DECIMALS, Row, Statement, features, query
 from tests.strategies import Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
@@ -90,6 +91,7 @@ def numbered(seed: str, number: int) -> World:
             None if choose.chance(3) else choose.one("xyz"),
             v := None if choose.chance(8) else choose.number(0, 3),
             v and v / 2,
+            None if choose.chance(8) else choose.one(DECIMALS),
             2 * le + seq,
             seq,
             le,
@@ -160,11 +162,12 @@ def database(rows: tuple[Row, ...]) -> Any:
     """The tables t, of rows, and s."""
     con = duckdb.connect()
     con.execute(
-        'CREATE TABLE t ("key" VARCHAR, kind VARCHAR, v BIGINT, f DOUBLE, n BIGINT, seq BIGINT, "at" BIGINT, tags BIGINT[]);'
+        'CREATE TABLE t ("key" VARCHAR, kind VARCHAR, v INTEGER, f DOUBLE, d DECIMAL(9, 2), n INTEGER, seq BIGINT, "at" BIGINT, '
+        "tags BIGINT[]);"
         "CREATE TABLE s AS SELECT * FROM (VALUES ('x', 1, '1'), ('y', 2, '2'), ('z', 0, '5'), ('o', 3, 'A')) AS s(kind, w, text)"
     )
     if rows:
-        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(*row, [row.n]) for row in rows])
+        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [(*row, [row.n]) for row in rows])
     return con
 
 
@@ -195,7 +198,8 @@ def plain(value: Any) -> Any:
     """A value that can be compared, and hashed."""
     if isinstance(value, list):
         return tuple(map(plain, value))
-    if isinstance(value, float):
+    if isinstance(value, float | Decimal):
+        value = float(value)
         return "nan" if math.isnan(value) else round(value, 9)
     return value
 

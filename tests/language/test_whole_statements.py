@@ -33,7 +33,7 @@ def con() -> Any:
 
 
 def test_random_statements() -> None:
-    seen = WORLDS.run("sample", range(50), more_than={"compared": 90, "rows": 150, "shown": 300})
+    seen = WORLDS.run("some", range(55), more_than={"compared": 90, "rows": 150, "shown": 300})
     assert all(seen[template] for template in (*statement_worlds.TEMPLATES, *statement_worlds.FRONTS))
 
 

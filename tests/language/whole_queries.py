@@ -10,8 +10,11 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from math import factorial
 from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 import afa
 from afa import AfaError, insert
@@ -27,9 +30,17 @@ class Row(NamedTuple):
     kind: str | None
     v: int | None
     f: float | None
+    d: Decimal | None
     n: int
     seq: int
-    at: afa.Instant | None = None
+    at: int | None = None
+
+
+TEXT, INT = pa.string(), pa.int64()
+KINDS = {"key": TEXT, "kind": TEXT, "v": INT, "f": pa.float64(), "d": pa.decimal128(9, 2), "n": INT, "seq": INT, "at": INT}
+COLUMNS = pa.schema([pa.field(name, kind, nullable=name not in ("n", "seq", "at")) for name, kind in KINDS.items()])
+DECIMALS = tuple(map(Decimal, ("0.10", "0.20", "0.30", "0.70", "1.10")))
+"""Of which floats make other sums."""
 
 
 # -- features --------------------------------------------------------------------------------------------------------------------
@@ -81,9 +92,10 @@ PROBES = {
     "SELECT expressions": probe(select="m0 + 1 AS x"),
     "DISTINCT": probe(select="DISTINCT m0"),
     "inline view": probe(of="(SELECT * FROM t WHERE v < 3)"),
-    "projection": probe(of="(SELECT key, kind, v + 1 AS v, f, n, seq, at FROM t)"),
+    "projection": probe(of="(SELECT key, kind, v + 1 AS v, f, d * 1.1 AS d, n, seq, at FROM t)"),
     "CTE": probe(of="u", head="WITH u AS (SELECT * FROM t WHERE v < 3)"),
     "IN": probe(define="A AS v IN (n, 1)"),
+    "DECIMAL": probe("SUM(A.d * 0.1) AS m0", define="B AS d = A.d + 0.1"),
 }
 
 
@@ -91,7 +103,7 @@ PROBES = {
 def taken(text: str) -> bool:
     """Whether the library takes a statement."""
     try:
-        afa.sql(text, event=Row, tick="s").operator()
+        afa.sql(text, event=COLUMNS, tick="s").operator()
     except AfaError:
         return False
     return True
@@ -115,10 +127,11 @@ def features() -> frozenset[str]:
     """What the library has by now: the names of `PROBES` that it takes, of `BEHAVIOURS` that it does."""
     found = {name for name, text in PROBES.items() if taken(text)}
     for name, (text, values, key, expected) in BEHAVIOURS.items():
-        rows = [insert(Row(key, "x", v, 0.0, le, 0), le) for le, v in enumerate(values)]
         within = text if name != "bag" else text.replace("WITHIN 5", "")
         try:
-            ways = [afa.sql(within, event=Row).operator(engine=engine).push_many(rows) for engine in ("compiled", "interpreted")]
+            made = afa.sql(within, event=COLUMNS)
+            rows = [insert(made.event(key, "x", v, 0.0, None, le, 0, None), le) for le, v in enumerate(values)]
+            ways = [made.operator(engine=engine).push_many(rows) for engine in ("compiled", "interpreted")]
         except Exception:  # a fault of the library, too
             continue
         if all(Counter(expected) == net(out) for out in ways):
@@ -235,16 +248,23 @@ class Maker:
     def row_value(self, of: str, what: str) -> Said:
         """An int of one row, an expression where a feature says so."""
         at = f"[{of}]." if of else ""
-        name = self.choose.one(("v", "v", "n"))
+        name = "d" if self.on("DECIMAL", chance=25) else self.choose.one(("v", "v", "n"))
         plain = Said(f"{at}[{name}]", column(name))
         if self.on(f"expression in {what}", chance=30):
             other, op = self.choose.one(("v", "n")), self.choose.one(("+", "-", "*"))
-            return Said(f"{plain.text} {op} {at}[{other}]", known(OPS[op], plain.value, column(other)))
+            right = Said(f"{at}[{other}]", column(other))
+            right = self.decimal() if self.on("DECIMAL", chance=30) else right
+            return Said(f"{plain.text} {op} {right.text}", known(OPS[op], plain.value, right.value))
         if what == "aggregates" and self.on("CASE in aggregates", chance=15):
             kind = self.choose.one("xyz")
             value = lambda row, took: plain.value(row, took) if row.kind == kind else 0  # noqa: E731
             return Said(f"CASE WHEN {at}[kind] = '{kind}' THEN {plain.text} ELSE 0 END", value)
         return plain
+
+    def decimal(self) -> Said:
+        """A number with a point; its value needs no row."""
+        one = self.choose.one(DECIMALS)
+        return Said(str(one), lambda *of: one)
 
     def final(self) -> tuple[str, bool]:
         """FINAL or RUNNING, and whether it is the former; only measures have FINAL."""
@@ -386,10 +406,11 @@ class Maker:
             one, other = Said("[v]", reach(column("v"))), self.navigation()
             value = either(known(OPS["="], one.value, other.value), known(OPS["="], one.value, lambda seen: 1))
             return Said(f"[v] IN ({other.text}, 1)", value)
-        op = choose.one(("<", "<=", ">", ">=", "=", "<>"))
-        one = Said("[v]", reach(column("v"))) if choose.chance(60) else self.number()
+        op, left = choose.one(("<", "<=", ">", ">=", "=", "<>")), "d" if self.on("DECIMAL", chance=25) else "v"
+        one = Said(f"[{left}]", reach(column(left))) if choose.chance(60) else self.number()
         constant = choose.number(0, 3)
-        other = Said(str(constant), lambda seen: constant) if choose.chance(45) else self.number()
+        other = self.decimal() if left == "d" else Said(str(constant), lambda seen: constant)
+        other = other if choose.chance(45) else self.number()
         return Said(f"{one.text} {op} {other.text}", known(OPS[op], one.value, other.value))
 
     def of_kind(self) -> Said:
@@ -527,6 +548,11 @@ def skipping(choose: Choices, names: tuple[str, ...]) -> tuple[str, str | tuple[
     return f"AFTER MATCH SKIP {way}[{name}]", ("first" if way == "TO FIRST " else "last", name)
 
 
+def again(row: Row) -> Row:
+    """A row as the projection has it."""
+    return row._replace(v=None if row.v is None else row.v + 1, d=None if row.d is None else row.d * Decimal("1.1"))
+
+
 def around(make: Maker, of: Statement) -> Statement:
     """A statement with WHERE, a projection, expressions and DISTINCT around it."""
     choose, texts = make.choose, dict(of.texts)
@@ -534,8 +560,8 @@ def around(make: Maker, of: Statement) -> Statement:
     if make.on("inline view", chance=15) or make.on("CTE", chance=10):
         inner = f"SELECT * FROM t WHERE [v] < {bound}"
         if make.on("projection", chance=40):
-            inner = f"SELECT [key], [kind], [v] + 1 AS [v], [f], [n], [seq], [at] FROM t WHERE [v] < {bound}"
-            of = replace(of, made=lambda row: row._replace(v=None if row.v is None else row.v + 1))
+            inner = f"SELECT [key], [kind], [v] + 1 AS [v], [f], [d] * 1.1 AS [d], [n], [seq], [at] FROM t WHERE [v] < {bound}"
+            of = replace(of, made=again)
         of, texts["key"] = replace(of, keeps=known(OPS["<"], column("v"), lambda row, took: bound)), texts["key"].replace("t.", "")
         if make.on("CTE", chance=50):
             texts.update(head=f"WITH u AS ({inner}) ", of="u")
@@ -569,7 +595,7 @@ def query(seed: str, family: int, has: frozenset[str], drop: tuple[Any, ...] = (
         for what in drop:
             made = made.without(what)
         try:
-            library = afa.sql(made.text, event=Row, tick="s")
+            library = afa.sql(made.text, event=COLUMNS, tick="s")
             library.operator()
         except AfaError:
             continue

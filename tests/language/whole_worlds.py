@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from pprint import pformat
 from typing import Any, NamedTuple
 
 from afa import FOREVER, AfaError, Punctuation, insert, retract
 from tests.language.row_values import TableRow
-from tests.language.whole_queries import Row, Statement, features, query
+from tests.language.whole_queries import DECIMALS, Row, Statement, features, query
 from tests.strategies import Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
@@ -75,7 +76,8 @@ def steps(choose: Seeded, has: frozenset[str], window: int | None) -> Iterator[t
             le, seq = place
             v = None if choose.chance(8) else choose.number(0, 3)
             kind = None if choose.chance(3) else choose.one(kinds)
-            row = Row(choose.one(keys), kind, v, v and v / 2, 2 * le + seq, seq, le)
+            d = None if choose.chance(8) else choose.one(DECIMALS)
+            row = Row(choose.one(keys), kind, v, v and v / 2, d, 2 * le + seq, seq, le)
             re = le + choose.one((1, 3, 9, 40)) if own and choose.chance(30) else None
             force[place] = row, re
             changes.append((1, row, re))
@@ -114,7 +116,7 @@ def world(of: World, engine: str) -> Seen:
                 operator = library.restore(operator.snapshot(), engine=engine)
                 seen["snapshots"] += 1
             else:
-                batch = [Punctuation(each) if isinstance(each, int) else change(*each) for each in what]
+                batch = [Punctuation(each) if isinstance(each, int) else change(library.event, *each) for each in what]
                 out = operator.push_many(batch) if kind == "many" else [each for one in batch for each in operator.push(one)]
                 for each in what:
                     if not isinstance(each, int):
@@ -133,6 +135,7 @@ def world(of: World, engine: str) -> Seen:
             except TooManyError:
                 seen["not compared"] += 1
                 continue
+            expected = Counter({floats(each): n for each, n in expected.items()})
             assert held == expected, f"step {i}: missing {expected - held}, too much {held - expected}\n{statement.text}"
             seen["compared"] += 1
             seen["compared, more than 20 rows"] += len(force) > 20
@@ -144,9 +147,9 @@ def world(of: World, engine: str) -> Seen:
     return seen
 
 
-def change(diff: int, row: Row, re: int | None) -> Any:
+def change(event: Any, diff: int, row: Row, re: int | None) -> Any:
     assert row.at is not None
-    return (insert if diff > 0 else retract)(row._replace(at=None), row.at, re)
+    return (insert if diff > 0 else retract)(event(*row._replace(at=None)), row.at, re)
 
 
 def shown(statement: Statement, each: Any) -> Any:
@@ -161,6 +164,13 @@ def shown(statement: Statement, each: Any) -> Any:
 def plain(value: Any) -> Any:
     """A value that can be counted."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def floats(value: Any) -> Any:
+    """A value, at any depth of tuples, with the float next to each decimal in its place."""
+    if isinstance(value, tuple):
+        return (Row if isinstance(value, Row) else lambda *items: items)(*map(floats, value))
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def words_of(statement: Statement) -> set[str]:
@@ -178,7 +188,7 @@ def words_of(statement: Statement) -> set[str]:
         "WHERE",
         "WITH u",
     )
-    words += ("CASE", "CLASSIFIER(", "ALL ROWS", "WITHIN")
+    words += ("CASE", "CLASSIFIER(", "ALL ROWS", "WITHIN", "0.", "1.1")
     return {f"has {word}" for word in words if word in text}
 
 
