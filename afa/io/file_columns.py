@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.errors import ChangeError
+from afa.state.plain import nearest_floats
 from punctuation.door import arrow_type, one_array, scalar_of, without_views
 from punctuation.timestamps import counted, times_of
 
@@ -88,7 +89,7 @@ def _typed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
     if column.kind == ANY:
         return array
     if pa.types.is_decimal(array.type) and column.kind == "float":  # whose cast by Arrow is not the nearest float
-        array = pa.array([None if item is None else float(item) for item in array.to_pylist()], pa.float64())
+        array = nearest_floats(array)
     scalar = float if pa.types.is_decimal(array.type) else scalar_of(array.type)
     found = scalar.__name__ if scalar else None
     if column.kind == KEY:

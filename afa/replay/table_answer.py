@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from afa.language.query import Query
 from afa.language.shown_columns import ROW, UNITS, ShownColumn
 from afa.replay.find import find
+from afa.state.plain import units_of
 from punctuation.door import one_array
 
 
@@ -37,7 +38,8 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
         given, values[name] = given.append_column(number, coded.indices.cast(pa.int64())), coded.dictionary
     for name in query.event._fields:  # type: ignore[attr-defined]
         if name.startswith(UNITS):
-            given = given.append_column(name, _units(one_array(table[name.removeprefix(UNITS)])))
+            column = one_array(table[name.removeprefix(UNITS)])
+            given = given.append_column(name, pa.array(units_of(column), mask=np.asarray(column.is_null())))
     found = find(query, given, **options)
     columns = []
     for each in shown:
@@ -52,10 +54,3 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
         else:
             columns.append(found[each.field])
     return pa.table(columns, names=[each.name for each in shown])
-
-
-def _units(column: Any) -> Any:
-    """Return DECIMALs of at most 18 digits as ints, in units of the last digit."""
-    column = column.cast(pa.decimal128(38, column.type.scale))
-    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset :: 2][: len(column)]
-    return pa.array(words, mask=~column.is_valid().to_numpy(zero_copy_only=False))

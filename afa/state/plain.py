@@ -99,6 +99,28 @@ def number_array(column: Any, kind: type) -> Any:
     return np.ascontiguousarray(values, np.float64 if kind is float else np.int64)
 
 
+def nearest_floats(column: Any) -> Any:
+    """Return an Arrow column of DECIMALs as that of the floats next to them; any other one as it is."""
+    import pyarrow as pa
+
+    kind = getattr(column, "type", None)
+    if not isinstance(kind, pa.DataType) or not pa.types.is_decimal(kind):
+        return column
+    units = None if kind.precision > 18 or not 0 <= kind.scale <= 22 else units_of(column)
+    if units is None or (len(units) and max(-int(units.min()), int(units.max())) > EXACT):
+        return pa.array([None if item is None else float(item) for item in column.to_pylist()], pa.float64())
+    return pa.array(units / 10.0**kind.scale, mask=~_there(arrow(column)))  # of two floats without an error, and so rounded once
+
+
+def units_of(column: Any) -> Any:
+    """Return DECIMALs of at most 18 digits in units of the last digit; 0 where one is missing."""
+    import pyarrow as pa
+
+    array = arrow(column).cast(pa.decimal128(38, column.type.scale))
+    words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset :: 2][: len(array)]
+    return np.where(_there(array), words, 0)
+
+
 def ints(given: Sequence[Any]) -> list[Any]:
     """Return columns of int64, all of one length; None stays None."""
     found = [None if column is None else number_array(column, int) for column in given]
@@ -117,7 +139,7 @@ def _column(column: Any, field: Field, n: int) -> Column:
         raise Unfit
     if isinstance(column, Column):
         return column
-    texts = None
+    texts, column = None, nearest_floats(column) if field.type is float else column
     column, present = filled(column, field.type, field.optional)
     if field.type is str:
         values, texts = distinct(column)

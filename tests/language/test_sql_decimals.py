@@ -16,6 +16,7 @@ import pytest
 
 import afa
 from afa import insert, retract
+from afa.state.plain import nearest_floats, units_of
 from tests.cli import call
 
 SCHEMA = pa.schema(
@@ -195,3 +196,14 @@ def test_of_which_columns_it_is_told_that_they_are_floats(caplog: pytest.LogCapt
     said = [record.getMessage() for record in caplog.records if "DECIMAL" in record.getMessage()]
     assert [each.partition(",")[2].partition(",")[0] for each in said] == [" as of euros", " as of cents"]
     assert said[0].startswith("a DECIMAL is taken as the nearest float, as of euros, which in SQL is exact up to 15 digits")
+
+
+@pytest.mark.parametrize("scale", range(19))
+def test_floats_are_the_nearest_ones(scale: int) -> None:
+    rng = random.Random(scale)
+    for most in (10**15, 2**53, 10**18):
+        values = [Decimal(rng.randint(-most + 1, min(most, 10 ** rng.randint(0, 18)) - 1)).scaleb(-scale) for _ in range(300)]
+        column = pa.array([None, *values, None], pa.decimal128(18, scale))[1:]
+        for given in (column, pa.chunked_array([column[:7], column[7:]])):
+            assert nearest_floats(given).to_pylist() == [*map(float, values), None]
+        assert units_of(column).tolist() == [*(int(each.scaleb(scale)) for each in values), 0]
