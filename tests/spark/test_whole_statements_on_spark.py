@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,16 @@ def test_a_stream(tables: Any, tmp_path: Path) -> None:
     assert spark.table("found").where("diff < 0").count() == 2
     for name in ("live", "found"):
         spark.catalog.dropTempView(name)
+
+
+def test_sums_of_decimals_are_decimals(tables: Any, live: Any) -> None:
+    for table in ("ticks", "live"):
+        of = f"(SELECT *, CAST(price AS decimal(9, 2)) AS d FROM {table})"
+        text = f"SELECT * FROM {of} {FALL.replace('LAST(down.price) AS low', 'SUM(down.d) AS low, FIRST(down.d) AS d')}"
+        assert dict(afa.spark.sql(tables, text).dtypes)["low"] == "decimal(38,2)"
+    assert all(
+        row.low == row.low.quantize(Decimal("0.01")) for row in afa.spark.sql(tables, text.replace("live", "ticks")).collect()
+    )
 
 
 CHANGES = ["le", "re", "diff"]
