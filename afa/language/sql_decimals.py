@@ -5,8 +5,8 @@
 
 A float tells all decimals of 15 digits apart, and of one that stands for such a decimal, or is the sum or product of two, the
 decimal can be told. So what has at most 15 digits in the scale of the result is exact; beyond, the result is that of floats.
-Rejected: ints of the last digit. They hold 18 digits, but products overflow (0.01 of DECIMAL(18, 8), squared, has 16 digits behind
-the point), and an event's 5 would be 0.05.
+Rejected: ints of the last digit. They hold 18 digits, but products overflow (of two DECIMAL(18, 8) above 922), and 5 in an event
+would be 0.05.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ class SqlDecimals(SqlValues):
     def _calculated(self, op: str, left: Expr, right: Expr) -> Expr:
         """Return a sum, a difference or a product; of DECIMALs a DECIMAL."""
         found, scale = Binary(op, left, right), self._common(left, right, op=sum if op == "*" else max)
-        timely = self._kind(found) is int or any(map(self._is_timely, (left, right)))
-        return found if scale is None or timely else self._rounded(found, scale)
+        if scale is None or self._kind(found) is int or self._is_timely(left) or self._is_timely(right):
+            return found
+        return self._rounded(found, scale)
 
     def _rounded(self, expr: Expr, scale: int) -> Expr:
         """Return a DECIMAL that a float is next to; of more digits than a float tells apart the float."""
