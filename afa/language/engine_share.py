@@ -92,7 +92,6 @@ class _Division:
         for each in match.defines:
             self._here = plain(each.name.said).lower()
             defines.append(each._replace(value=self._in_front(self._marked(each.value.copy(), False), None, False)))
-        self._here = ""
         measures, behind = self._measures()
         match = replace(match, partition=partition, order=order, defines=tuple(defines), measures=(*measures, *self._hidden))
         return EngineShare(match, self._front, behind if any(node is not None for node in behind.values()) else {})
@@ -245,7 +244,7 @@ class _Division:
         if _is_value(node, parent):
             if id(node) not in self._unread:
                 return node
-            of = self._row_of(node)
+            of = self._row_of(node, "" if inside else self._here)
             if of == "" or (inside and of is not None):
                 return self._column(node, of)
             if of is not None:  # of no row it is what it is of NULL
@@ -266,8 +265,8 @@ class _Division:
                 return self._column(node, of)
         return _changed(node, lambda each, over: self._in_rows(each, over, inside or _reads_rows(node)))
 
-    def _row_of(self, node: Any) -> str | None:
-        """Return the variable whose row a value is of ("": none is named); None: it is of several rows."""
+    def _row_of(self, node: Any, here: str = "") -> str | None:
+        """Return the variable whose row a value is of ("": none is named, or the one ``here``); None: it is of several rows."""
         named = set[str]()
         for each in node.walk(prune=lambda one: isinstance(one, exp.Query)):
             if isinstance(each, (exp.AggFunc, exp.Window, *NAVIGATION)):
@@ -276,7 +275,7 @@ class _Division:
                 return None
             if isinstance(each, exp.Column):
                 of = self._variable_of(each)
-                named.add("" if of.lower() == self._here else of)
+                named.add("" if of.lower() == here else of)
         return None if len(named) > 1 else next(iter(named), "")
 
     def _variable_of(self, column: Any) -> str:

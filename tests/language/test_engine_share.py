@@ -133,6 +133,7 @@ def test_rows_are_those_of_the_variable_that_is_named_last_in_define(con: Any) -
         "B AS LAST(printf('%d', A.price)) = '9'",
         "B AS SUM(A.amt) + SUM(B.amt) = 0.3",
         "B AS list_value(B.amt)[1] - A.amt = 0.1",
+        "B AS MIN(list_value(B.price)[1]) FILTER (WHERE B.name = 'y') = 7 AND MAX(list_value(B.ts)[1]) = MIN(list_value(B.ts)[1])",
     ],
 )
 def test_what_the_engine_computes_within_aggregates_of_define(con: Any, define: str) -> None:
