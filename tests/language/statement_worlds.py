@@ -186,7 +186,12 @@ def judged(statement: Any, rows: list[Row]) -> pa.Table:
     if clauses.rows != "one":
         order = [*keys, "at", "seq"]
         columns = [*order, *names, *(name for name in (*Row._fields, "tags") if name not in order)]
-    return pa.table({name: pa.array([row[name] for row in shown]) for name in columns})
+    return pa.table({name: wide(pa.array([row[name] for row in shown])) for name in columns})
+
+
+def wide(column: pa.Array) -> pa.Array:
+    """A column whose DECIMALs have a digit before the point, which DuckDB shows then."""
+    return column.cast(pa.decimal128(38, column.type.scale)) if pa.types.is_decimal(column.type) else column
 
 
 def bag(relation: Any) -> Counter[Any]:

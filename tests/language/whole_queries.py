@@ -257,7 +257,8 @@ class Maker:
             return Said(f"{plain.text} {op} {right.text}", known(OPS[op], plain.value, right.value))
         if what == "aggregates" and self.on("CASE in aggregates", chance=15):
             kind = self.choose.one("xyz")
-            value = lambda row, took: plain.value(row, took) if row.kind == kind else 0  # noqa: E731
+            zero = Decimal("0.00") if name == "d" else 0
+            value = lambda row, took: plain.value(row, took) if row.kind == kind else zero  # noqa: E731
             return Said(f"CASE WHEN {at}[kind] = '{kind}' THEN {plain.text} ELSE 0 END", value)
         return plain
 
