@@ -11,8 +11,11 @@ from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
 from afa.operator.contract import Pattern
 from afa.operator.options import Options
+from punctuation.time import FOREVER
 
 End = Literal["latest", "forever"]
+PartEnd = End | int
+"""An int: of a frame that is a part of another one, the latest time there."""
 
 
 class FrameReading(NamedTuple):
@@ -21,7 +24,7 @@ class FrameReading(NamedTuple):
     time: str
     until: str | None = None
     diff: str | None = None
-    end: End = "latest"
+    end: PartEnd = "latest"
 
     @classmethod
     def of(cls, frame: Frame, pattern: Any, time: str | None, until: str | None, diff: str | None, end: Any) -> FrameReading:
@@ -46,6 +49,11 @@ class FrameReading(NamedTuple):
     def columns(self) -> list[str]:
         """The columns that are read beside the event's."""
         return [name for name in (self.time, self.until, self.diff) if name is not None]
+
+
+def last_of(end: PartEnd, latest: int) -> int:
+    """Return what the end of rows promises; ``latest``: the largest LE of them."""
+    return end if isinstance(end, int) else FOREVER if end == "forever" else latest
 
 
 def _time_of(frame: Frame, pattern: Any) -> str:

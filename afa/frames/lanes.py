@@ -27,7 +27,7 @@ from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes,
 from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
-from afa.frames.frame_reading import End
+from afa.frames.frame_reading import PartEnd, last_of
 from afa.frames.lane_order import LaneOrder, cut
 from afa.frames.result_order import once, settled, taken
 from afa.frames.slicing import MOST, SortedRows, by_time
@@ -37,7 +37,7 @@ from afa.io.listed_columns import picked
 from afa.operator import tables
 from afa.state.key_columns import KeyColumn
 from afa.state.plain import Unfit
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import BEGINNING
 
 LOGGER = logging.getLogger("afa")
 SLICE = 1 << 16
@@ -63,7 +63,7 @@ class LaneHistory:
         """The arrays that it holds."""
         return [each for known in list(self._known.values()) for found in list(known.values()) for each in arrays_in(found)]
 
-    def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int, end: End) -> LaneFrame:
+    def rows(self, columns: dict[str, Any], plan: OperatorPlan, threads: int, end: PartEnd) -> LaneFrame:
         """Return the rows as a pattern takes them, for time-outs up to ``end``. Raises what `LaneOrder.of` raises."""
         given = columns["le"], columns.get("re")
         form = plan.form, *map(id, given)  # events of other fields may read columns in another way
@@ -95,7 +95,7 @@ class LaneHistory:
         may_cut = plan.window is not None and re is None
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
         bounds, of = once(("bounds", most), lambda: cut(le, index, order.ends, most))
-        clock = FOREVER if end == "forever" else int(once("latest", lambda: le.max() if len(le) else BEGINNING))
+        clock = last_of(end, once("latest", lambda: int(le.max()) if len(le) else BEGINNING))
         return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds, clock), of)
 
 
@@ -115,7 +115,7 @@ class LaneFrame(NamedTuple):
         return SortedRows(columns, [(0, high - low)], int(self.columns["le"].max()), MOST)
 
 
-def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: End, history: Any = None) -> Columns:
+def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None, end: PartEnd, history: Any = None) -> Columns:
     """Return the matches in the rows of a frame (`afa.frames.slicing.columns_of`), in order.
 
     ``history``: its rows in lanes, if they are held for other patterns.
@@ -136,7 +136,7 @@ def in_lanes(
     plans: Sequence[OperatorPlan],
     columns: Callable[[OperatorPlan], dict[str, Any]],
     threads: int | None,
-    end: End,
+    end: PartEnd,
     history: LaneHistory,
     counts: bool = False,
 ) -> list[Columns | int | None]:
@@ -189,7 +189,9 @@ def jobs(made: Sequence[LaneWork], threads: int, write: bool) -> list[Callable[[
     return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
 
-def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: End) -> LaneWork | None:
+def prepared_lanes(
+    columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: PartEnd
+) -> LaneWork | None:
     """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
     if plan.lanes is None or "diff" in columns:
         return None
@@ -217,7 +219,7 @@ def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int,
     return list(pairwise(found))
 
 
-def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: End) -> Columns | None:
+def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: PartEnd) -> Columns | None:
     """Return the matches in order; of the keys that lanes have left, what operators find. None: operators have to take all."""
     left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
     if len(left):

@@ -21,7 +21,7 @@ import numpy as np
 
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns
-from afa.frames.frame_reading import End
+from afa.frames.frame_reading import PartEnd, last_of
 from afa.frames.slicing import SortedRows
 from afa.model.option_values import threads_of
 from afa.operator.contract import Spanned
@@ -69,11 +69,11 @@ def in_threads(jobs: Sequence[Callable[[Beside], T]], threads: int | None) -> li
     return [future.result() for future in futures]
 
 
-def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[Beside], list[Columns]]:
+def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: PartEnd) -> Callable[[Beside], list[Columns]]:
     """Return a job that finds the matches of a group of keys."""
 
     def carry_out(beside: Beside) -> list[Columns]:
-        last = FOREVER if end == "forever" else rows.latest
+        last = last_of(end, rows.latest)
         promised = last if plan.waits or "diff" in rows.columns else None
         return list(through(plan.running(beside is not None), rows, group, promised))
 
@@ -105,7 +105,9 @@ ROWS = 1 << 20
 """How many rows a slice has at least: an operator costs some 0.1 s once."""
 
 
-def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) -> list[Callable[[Beside], list[Columns]]] | None:
+def slices(
+    plan: OperatorPlan, rows: SortedRows, threads: int | None, end: PartEnd
+) -> list[Callable[[Beside], list[Columns]]] | None:
     """Return a job for each slice of a frame; None: it is taken as a whole."""
     spanned, le = plan.spanned, rows.columns["le"]
     count = min(cores() if threads is None else threads, len(le) // ROWS)
@@ -117,13 +119,13 @@ def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) 
 
 
 def _finding(
-    plan: OperatorPlan, spanned: Spanned, rows: SortedRows, low: int, high: int, end: End
+    plan: OperatorPlan, spanned: Spanned, rows: SortedRows, low: int, high: int, end: PartEnd
 ) -> Callable[[Beside], list[Columns]]:
     """Return a job that finds the matches that begin in ``[low, high)``."""
     le = rows.columns["le"]
     until = FOREVER if high > FOREVER - spanned.within else high + spanned.within
     first, behind = int(np.searchsorted(le, low)), int(np.searchsorted(le, until))
-    last = min(until, FOREVER if end == "forever" else rows.latest)
+    last = min(until, last_of(end, rows.latest))
 
     def carry_out(beside: Beside) -> list[Columns]:
         tables = list(through(plan.running(beside is not None), rows, (max(first - 1, 0), behind), last))

@@ -116,10 +116,8 @@ def backtest(
     yes_or_no(withdrawn=withdrawn, counts=counts)
     if batch is not None and (type(batch) is not int or batch < 1):
         raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
-    if not isinstance(patterns, Mapping) or not patterns:
-        raise AfaError(f"expected patterns by their names, {{name: automaton or query}}, but got {patterns!r}")
+    labels, variants = variants_of(patterns)
     said, threads = taken_options(options, "backtest", BACKTESTS, threads)
-    labels, variants = {"variant": list(patterns)}, list(patterns.values())
     if not is_stored(frame):
         opened = Frame.opened(frame)
     else:
@@ -132,6 +130,13 @@ def backtest(
         opened = stored.whole()
     reading = FrameReading.of(opened, variants[0], time, until, diff, end)
     return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads, counts)
+
+
+def variants_of(patterns: Any) -> tuple[Labels, list[Any]]:
+    """Return what tells patterns apart, and the patterns. Raises `AfaError` where they have no names."""
+    if not isinstance(patterns, Mapping) or not patterns:
+        raise AfaError(f"expected patterns by their names, {{name: automaton or query}}, but got {patterns!r}")
+    return {"variant": list(patterns)}, list(patterns.values())
 
 
 def _in_stretches(labels: Labels, patterns: Sequence[Any], stored: Any, options: Options, said: Any) -> Backtest | None:
@@ -157,6 +162,14 @@ def _in_stretches(labels: Labels, patterns: Sequence[Any], stored: Any, options:
     return _written(labels, plans[0], [joined(*each) for each in zip(tables, plans)], None, askings[0].head, askings[0].reading)
 
 
+def plans_of(labels: Labels, patterns: Sequence[Any], frame: Frame, reading: FrameReading, options: Options) -> list[OperatorPlan]:
+    """Return what patterns ask of frames with these columns. Raises `AfaError` where their matches make no one table."""
+    names = [_name(labels, place) for place in range(len(patterns))]
+    plans = [_of(name, lambda pattern=pattern: reading.asked(pattern, frame, options)) for name, pattern in zip(names, patterns)]  # type: ignore[misc]
+    _check_alike(labels, plans, names)
+    return plans
+
+
 def swept(
     labels: Labels,
     patterns: Sequence[Any],
@@ -168,9 +181,7 @@ def swept(
     counts: bool = False,
 ) -> Backtest:
     """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
-    names = [_name(labels, place) for place in range(len(patterns))]
-    plans = [_of(name, lambda pattern=pattern: reading.asked(pattern, frame, options)) for name, pattern in zip(names, patterns)]  # type: ignore[misc]
-    _check_alike(labels, plans, names)
+    names, plans = [_name(labels, place) for place in range(len(patterns))], plans_of(labels, patterns, frame, reading, options)
     rows = _Rows(frame, reading)
     found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, counts)
     jobs = [
@@ -231,7 +242,7 @@ def _written(
     counts: bool = False,
 ) -> Backtest:
     sizes = [each if isinstance(each, int) else len(each["le"]) for each in found]
-    told = {name: _values(values) for name, values in labels.items()}
+    told = {name: one_type(values) for name, values in labels.items()}
     table = {**told, "matches": np.array(sizes, np.int64)}
     if withdrawn is not None:
         table["withdrawn"] = np.array(withdrawn, np.int64)
@@ -244,7 +255,8 @@ def _written(
     return Backtest(numbers, written(matches, frame, plan, reading))
 
 
-def _values(values: Sequence[Any]) -> Any:
+def one_type(values: Sequence[Any]) -> Any:
+    """Return names as a column of one type."""
     kinds = {type(value) for value in values}
     if kinds == {int, float}:
         kinds = {float}

@@ -196,20 +196,20 @@ def job_of(
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in fields}
     times = [(name, pa.int64()) for name in ("le", "re", "diff") if lifetimes or name != "re"]
     rows = pa.schema([*columns.items(), *times])
-    portable = _portable(automaton)
-    for arc in portable.arcs:
-        check_texts(arc, portable)
-    for value in portable.register:
-        _check_text(value, f"the register {portable.register!r}")
+    as_text = portable(automaton)
+    for arc in as_text.arcs:
+        check_texts(arc, as_text)
+    for value in as_text.register:
+        _check_text(value, f"the register {as_text.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
     rest |= {"longest": True} if options.longest else {}
     if members is not None:
         by = any(arc.select for arc in automaton.arcs)
         rest["members"] = f"{members} by component" if by else members
-    recipe = recipe_of(portable, keys=typed, sequence=order_by, **rest)
+    recipe = recipe_of(as_text, keys=typed, sequence=order_by, **rest)
     return Job(
-        portable,
+        as_text,
         keys,
         ticks,
         order_by,
@@ -319,7 +319,7 @@ def delay(value: str | timedelta) -> str:
         raise
 
 
-def _portable(automaton: Automaton) -> Automaton:
+def portable(automaton: Automaton) -> Automaton:
     """Return the same automaton with its arcs as text, but those that only Python can run."""
 
     def text(arc: Arc) -> Arc:

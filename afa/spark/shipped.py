@@ -123,14 +123,14 @@ def _watcher() -> Callable[..., Any]:
 
 
 @contextmanager
-def by_value(automaton: Automaton, *classes: Any) -> Iterator[None]:
-    """Let the user's own modules that hold classes or functions of an automaton, or these classes, be pickled by value."""
+def by_value(*parts: Any) -> Iterator[None]:
+    """Let the user's own modules that hold these classes, or classes or functions of these automata, be pickled by value."""
     known = cloudpickle.list_registry_pickle_by_value()
-    ours = [module for module in _modules(automaton, classes) if module.__name__ not in known]
+    ours = [module for module in _modules(parts) if module.__name__ not in known]
     for module in ours:
         cloudpickle.register_pickle_by_value(module)
     try:
-        cloudpickle.dumps((automaton, classes))
+        cloudpickle.dumps(parts)
     except Exception:  # a global that can't be pickled: so the worker must have the module
         _forget(ours)
         ours = []
@@ -145,13 +145,19 @@ def _forget(modules: Iterable[ModuleType]) -> None:
         cloudpickle.unregister_pickle_by_value(module)
 
 
-def _modules(automaton: Automaton, classes: Iterable[Any]) -> list[ModuleType]:
-    if not isinstance(automaton, Automaton) or automaton.event_schema is None:
-        return []  # which is refused
-    named: list[Any] = [automaton.event_schema.cls, type(automaton.register), *classes]
-    named += [part for arc in automaton.arcs for part in (arc.fence, arc.transfer, arc.at) if callable(part)]
+def _modules(parts: Iterable[Any]) -> list[ModuleType]:
+    named: list[Any] = []
+    for part in parts:
+        named += [part] if not isinstance(part, Automaton) else _of(part)
     found = {getattr(thing, "__module__", None) for thing in named} - {"__main__"}
     return [sys.modules[name] for name in found if name in sys.modules and _is_own(sys.modules[name])]
+
+
+def _of(automaton: Automaton) -> Iterator[Any]:
+    """Yield the classes and functions of an automaton; of one without a schema none, for it is refused."""
+    if automaton.event_schema is not None:
+        yield from (automaton.event_schema.cls, type(automaton.register))
+        yield from (part for arc in automaton.arcs for part in (arc.fence, arc.transfer, arc.at) if callable(part))
 
 
 def _is_own(module: ModuleType) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StructType
 
 from afa.errors import AfaError
@@ -103,6 +104,14 @@ def taken(name: str, kind: str, target: type) -> TypedColumn:
         if target is int or kind == "bigint":
             lost |= F.coalesce(given.try_cast("double") >= EDGE, F.lit(False))
     return TypedColumn(F.when(~lost, found), lost)
+
+
+def arrow_schema(rows: DataFrame) -> pa.Schema:
+    """Return the columns as Arrow has them on workers."""
+    try:
+        return to_arrow_schema(rows.schema, timezone=rows.sparkSession.conf.get("spark.sql.session.timeZone"))
+    except TypeError:  # before Spark 4.1
+        return to_arrow_schema(rows.schema)
 
 
 def check_tables(events: Any, arcs: Any) -> None:

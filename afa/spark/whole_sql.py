@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from afa.errors import AfaError
 from afa.language.query import Query
@@ -25,7 +25,7 @@ from afa.spark.changes_read import CHANGE, ChangesRead
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
-from afa.spark.typed import column
+from afa.spark.typed import arrow_schema, column
 
 OF_TABLES = ("engine", "max_bytes", "partial_matches")
 OF_STREAMS = ("checkpoint", "lateness", "metrics", "partial_matches", "since", "speculation")
@@ -111,7 +111,7 @@ class _Spark(RelationalEngine):
         return rows.toDF(*names)
 
     def events(self, rows: DataFrame) -> pa.Schema:
-        schema = _in_arrow(rows)
+        schema = arrow_schema(rows)
         return schema if rows.isStreaming else numbered(schema)
 
     def has_null(self, rows: DataFrame, column: str) -> bool:
@@ -151,7 +151,7 @@ class _Spark(RelationalEngine):
         def work(table: pa.Table) -> pa.Table:
             return answered(query, table, shown, numbers, threads=1, **options).cast(schema)
 
-        empty = _in_arrow(rows).empty_table()
+        empty = arrow_schema(rows).empty_table()
         schema = answered(query, empty, shown, numbers, threads=1, **options).schema
         fields = {number: name for name, number in numbers.items()}  # which are numbers in a bucket
         keys = [column(fields.get(name, name)) for name in query.tree.key]
@@ -166,11 +166,3 @@ def _typed(shown: ShownColumn) -> Any:
     """Return a column of matches in a stream in SQL's type."""
     found = column(shown.field)
     return found if shown.scale is None else found.cast(f"decimal(38, {shown.scale})")
-
-
-def _in_arrow(rows: DataFrame) -> pa.Schema:
-    """Return the columns as Arrow has them on workers."""
-    try:
-        return to_arrow_schema(rows.schema, timezone=rows.sparkSession.conf.get("spark.sql.session.timeZone"))
-    except TypeError:  # before Spark 4.1
-        return to_arrow_schema(rows.schema)
