@@ -90,6 +90,7 @@ def test_refused(call: Callable[[], Any], error: type[AfaError], said: str) -> N
 
 
 def test_an_interrupt_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell in the background has turned off
     begun, ended = [], []
 
     def run(program: Any, rows: Any, low: int, high: int, write: bool, over: Callable[[], bool]) -> Any:
@@ -103,6 +104,9 @@ def test_an_interrupt_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.001)
 
     monkeypatch.setattr(lanes, "run", run)
-    with pytest.raises(KeyboardInterrupt):
-        afa.find(rise(9.0), TRADES, key="symbol", time="at", window=60, threads=2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            afa.find(rise(9.0), TRADES, key="symbol", time="at", window=60, threads=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ended
