@@ -164,7 +164,7 @@ def _waits(automaton: Automaton, arcs: Sequence[CompiledArc]) -> list[tuple[str,
 def why_no_lanes(automaton: Automaton) -> str | None:
     """Return why an automaton has no lanes; None: it has."""
     try:
-        LaneProgram(automaton, Strings())
+        LaneProgram(automaton.bound("ns"), Strings())  # durations are ints of some tick then
     except NoLanes as why:
         return str(why)
     return None
