@@ -77,11 +77,16 @@ class RowFilter(Stage):
 
     def pass_rows(self, table: Any) -> Any:
         """Returns those rows of a table that are let through; None: there are none."""
-        fields, n = self._schema.fields, len(table)
-        columns = field_columns([table.column(field.name) for field in fields], fields, n)
-        found = np.broadcast_to(np.asarray(self._columns.truths(dict(zip((f.name for f in fields), columns)), n), np.bool_), n)
+        n = len(table)
+        found = self.holding([table.column(field.name) for field in self._schema.fields], n)
         self.left_out += n - int(found.sum())
         return table if found.all() else table.filter(found) if found.any() else None
+
+    def holding(self, columns: list[Any], n: int) -> Any:
+        """Returns of which of ``n`` rows the condition holds; ``columns``: those of the fields."""
+        fields = self._schema.fields
+        known = dict(zip((field.name for field in fields), field_columns(columns, fields, n)))
+        return np.broadcast_to(np.asarray(self._columns.truths(known, n), np.bool_), n)
 
     def punctuate(self, t: int) -> list[Change]:
         return []

@@ -23,7 +23,8 @@ linked               kernels with the automaton's own functions put in; linked_l
                      longest count
 choices              when code is compiled, and which way rows go (routes); which kernel takes them there: kernel/dispatch
 encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: their way through the kernels
-lane_program         history in lanes: an automaton's code and a frame's rows as kernel/lane_loop takes them, without a store
+lane_program         history in lanes: an automaton's code and a frame's rows as kernel/lane_loop takes them, without a store;
+                     lane_choice: of an automaton that chooses
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force
 router               several stores in the place of one, for threads; workers: the threads

@@ -47,13 +47,14 @@ class NoLanes(Exception):  # noqa: N818  (no error: the operator takes the rows)
 class LaneProgram:
     """The code of an automaton over lanes, and its constants.
 
-    Raises `NoLanes` for what goes by the operator: a choice among matches, arcs that run in Python or are final, epsilon arcs but
-    behind a time-out, time-outs from which something goes on, refused ties; `ready` for too many arcs.
+    Raises `NoLanes` for what goes by the operator: arcs that run in Python or are final, epsilon arcs but behind a time-out,
+    time-outs from which something goes on, refused ties; `ready` for too many arcs. What chooses has a `LaneChoice`.
     """
 
+    bags = False
+    """Whether what matches of one key agree in is shown as often as it comes."""
+
     def __init__(self, automaton: Automaton, strings: Strings) -> None:
-        if automaton.choice is not None:
-            raise NoLanes("it chooses among its matches")
         if not automaton.ties:
             raise NoLanes("it refuses rows of one key and one time")
         if automaton.event_schema is None or any(field.type is None for field in automaton.event_schema.fields):
@@ -159,15 +160,6 @@ def _waits(automaton: Automaton, arcs: Sequence[CompiledArc]) -> list[tuple[str,
         if arc.arc.kind == EPSILON and (id(arc) not in behind or any(c.arc.reads_event and c.arc.dst == arc.arc.src for c in arcs)):
             raise NoLanes(f"{arc.arc!r} is taken between events")
     return found
-
-
-def why_no_lanes(automaton: Automaton) -> str | None:
-    """Return why an automaton has no lanes; None: it has."""
-    try:
-        LaneProgram(automaton.bound("ns"), Strings())  # durations are ints of some tick then
-    except NoLanes as why:
-        return str(why)
-    return None
 
 
 class LaneRows(NamedTuple):

@@ -11,7 +11,7 @@ from afa.compiled.code.arithmetic import canonical
 from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
 from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.step_function import HEAD, SlotClass, put_step, put_unchanged, text_of, told
-from afa.compiled.kernel import lane_loop, row_loop
+from afa.compiled.kernel import lane_loop, lane_scan, row_loop
 from afa.compiled.kernel import layout as k
 from afa.compiled.linked import HoleCode, Linked, pointers
 
@@ -41,6 +41,13 @@ def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: 
     return Linked(
         lane_loop.lanes, key, _constants(classes, width, runs) | constants, _holes(classes, width, payload, runs, 0, k.Lane)
     )
+
+
+def linked_scan(classes: Sequence[SlotClass], width: int, words: dict[str, int], payload: Layout) -> Linked:
+    """Return the loop over lanes for an automaton that chooses; ``words``: constants of `afa.compiled.kernel.lane_scan`."""
+    key = f"{words} {_key(classes, width, payload, False, 0)}"
+    constants = {"ROW_WORDS": HEAD + width, **words}
+    return Linked(lane_scan.chosen, key, constants, _holes(classes, width, payload, False, 0, k.Lane))
 
 
 def _constants(classes: Sequence[SlotClass], width: int, runs: bool) -> dict[str, int]:

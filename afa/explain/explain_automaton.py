@@ -110,7 +110,7 @@ def explain(self: Automaton) -> Explanation:
     state 'a' (start): no arc leaves it yet
     state 'b' (final): no arc leads to it yet
     """
-    from afa.compiled.lane_program import why_no_lanes
+    from afa.compiled.lane_choice import why_no_lanes
     from afa.replay.witness import necessary
 
     witnesses = [witness.text(self.event_schema) for witness in necessary(self).witnesses]

@@ -20,6 +20,8 @@ from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
 from speculation.around import Around, Front
 from speculation.before_after import After
+from speculation.match_numbers import NumberedMatches
+from speculation.row_filter import FilteredInput, RowFilter
 
 TAKES = OF_FRAMES
 """The options of an operator that say something of one which takes all rows by time."""
@@ -48,6 +50,8 @@ class OperatorPlan(NamedTuple):
     # how long matches last at most, and the columns that say when one begins, where slices of time may be taken side by side
     spanned: Any = None
     lanes: Any = None  # the core of an operator whose history may go in lanes (`afa.frames.lanes`); None: it may not
+    numbers: bool = False  # whether a stage behind that makes of matches what leaves: the outermost one of what `make` returns
+    where: RowFilter | None = None  # the stage in front of it that leaves rows out
 
     def running(self, threads: bool) -> Any:
         """Return an operator that lets other threads run meanwhile, if there are any."""
@@ -108,6 +112,10 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
     assert core.taken is not None
     kinds = {arc.kind for arc in core.automaton.arcs}
     steady = not isinstance(first, After) and core.automaton.choice is None
+    bare, stages = first, dict[type, Any]()
+    for kind in (NumberedMatches, FilteredInput):
+        if type(bare) is kind:
+            bare, stages[kind] = bare.operator, bare.stage
     anew, front = isinstance(core.told, ToldAnew), _front(first)
 
     def again() -> Any:
@@ -133,24 +141,20 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
         window=core.window,
         alone=front is None and not any(getattr(stage, "looks_back", False) for stage in first._stages_around()),
         spanned=getattr(front, "spanned", None),
-        lanes=core if type(first) in (Operator, Keyed) and _may_go_in_lanes(core) else None,
+        lanes=core if type(bare) in (Operator, Keyed) and _may_go_in_lanes(core) and not (stages and TIMEOUT in kinds) else None,
+        numbers=NumberedMatches in stages,
+        where=stages.get(FilteredInput),
     )
 
 
 def _may_go_in_lanes(core: Any) -> bool:
     """Return whether nothing of an operator asks for more than an automaton and a window."""
     said = core.options
-    plain = (
-        core.automaton.ties
-        and said.engine == "auto"
-        and said.keep_payloads
-        and not said.longest
-        and said.gapless is None
-        and said.id is None
-    )
+    plain = said.engine == "auto" and said.keep_payloads and not said.longest and said.gapless is None and said.id is None
+    ties = core.automaton.ties or core.automaton.choice is not None  # a scan leaves a lane with several rows of a step
     bounded = said.partial_matches == Options.partial_matches and said.max_bytes is None
     function = core.keys is not None and core.keys.function is not None
-    return bool(plain and core.automaton.ties and bounded and core.told is None and core.kept is None and not function)
+    return bool(plain and ties and bounded and core.told is None and core.kept is None and not function)
 
 
 def _front(operator: Any) -> Any:

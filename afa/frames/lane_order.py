@@ -71,7 +71,7 @@ def _ranks(columns: dict[str, Any], plan: OperatorPlan) -> Any:
     if plan.order_by is None:
         return None
     if is_list(plan.order_by):
-        return ranks_in_list(columns, plan.events, plan.order_by)
+        return ranks_in_list({str(plan.events.instant): columns["le"], **columns}, plan.events, plan.order_by)
     if plan.order_by not in columns:  # the event's LE
         return None
     field = next(field for field in plan.events.fields if field.name == plan.order_by)

@@ -23,7 +23,9 @@ from afa.compiled import choices
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel.layout import LaneBounds, LogRow
+from afa.compiled.lane_choice import lane_program
 from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, by_columns, encoded, le_of, re_of, run
+from afa.engine import Logged
 from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
@@ -32,12 +34,14 @@ from afa.frames.lane_order import LaneOrder, cut
 from afa.frames.result_order import once, settled, taken
 from afa.frames.slicing import MOST, SortedRows, by_time
 from afa.frames.through import Beside, Ended, cores, finding, in_threads, slices
-from afa.io.answer import array
+from afa.io.answer import array, key_parts, objects_of
 from afa.io.listed_columns import picked
 from afa.operator import tables
-from afa.state.key_columns import KeyColumn
+from afa.schema import Schema
+from afa.state.key_columns import KeyColumn, KeyColumns
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING
+from speculation.row_filter import RowFilter
 
 LOGGER = logging.getLogger("afa")
 SLICE = 1 << 16
@@ -92,7 +96,7 @@ class LaneHistory:
         for slot in Layout.of(plan.events).slots:
             values = columns["le"] if slot.field.name == plan.events.instant else columns[slot.field.name]
             payload += once(slot.field, partial(lambda *of: [laid(each) for each in encoded(*of)], slot, values, self.strings))
-        may_cut = plan.window is not None and re is None
+        may_cut = plan.window is not None and re is None and plan.automaton.choice is None
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
         bounds, of = once(("bounds", most), lambda: cut(le, index, order.ends, most))
         clock = last_of(end, once("latest", lambda: int(le.max()) if len(le) else BEGINNING))
@@ -161,13 +165,15 @@ def in_lanes(
         plan, each = plans[place], made[place]
         if each is None:
             return None
-        whole = each[1].order.ranks is not None or each[0].waits  # whose matches are told apart where they are all there
+        program, frame = each
+        # Whose matches are told apart, or numbered, where they are all there.
+        whole = (frame.order.ranks is not None and not program.bags) or program.waits or plan.numbers
         if counts and not whole and not any(len(part.left) for part in found[place]):
             return sum(int(part.counts.sum()) for part in found[place])
         if counts:
             (table,) = in_lanes([plan], columns, 1, end, history)
             return None if table is None else len(table["le"])  # type: ignore[index]
-        return matches(found[place], *each, plan, end)
+        return matches(found[place], program, frame, plan, end)
 
     return in_threads([partial(finish, place) for place in range(len(plans))], threads)
 
@@ -193,13 +199,16 @@ def prepared_lanes(
     columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: PartEnd
 ) -> LaneWork | None:
     """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
-    if plan.lanes is None or "diff" in columns:
+    if plan.lanes is None or "diff" in columns or (plan.automaton.choice is not None and "re" in columns):
         return None
+    if plan.where is not None:
+        history = LaneHistory(held=False)  # of other rows
     with history.lock:
         try:
             if not tables.takes_columns(plan.lanes, {name: column[:0] for name, column in columns.items()}):
                 return None  # names clash, as the operator tells
-            program = LaneProgram(plan.automaton, history.strings)
+            columns = columns if plan.where is None else _let_through(columns, plan.events, plan.where)
+            program = lane_program(plan.automaton, history.strings)
             if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
                 return None
             frame = history.rows(columns, plan, threads, end)
@@ -238,23 +247,48 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     mixed = several or any(each.tied for each in found)
     # Slices of time of one key stand in the order in which their matches end.
     entries = by_columns(entries, [LogRow.re, LogRow.t] if mixed or _keys(frame) > 1 else [LogRow.t])
-    table: Columns = {}
-    if frame.order.keys is not None:
-        own = {field.name: field for field in plan.events.fields}
-        keys = zip(plan.keys, frame.order.keys.take(frame.of[entries[:, LogRow.key]]).columns)
-        table |= {name: array(column, own[name]) if name in own else column for name, column in keys}
-    fields = program.matches.columns(entries[:, LogRow.register :])
-    table |= {field.name: array(column, field) for field, column in zip(plan.shown.fields, fields)}
-    table |= {"le": entries[:, LogRow.t].copy(), "re": entries[:, LogRow.re].copy()}
-    if again:
+    keys = [] if frame.order.keys is None else frame.order.keys.take(frame.of[entries[:, LogRow.key]]).columns
+    times, copies = (entries[:, LogRow.t].copy(), entries[:, LogRow.re].copy()), np.ones(len(entries), np.int64)
+    rows = Logged(program.matches.columns(entries[:, LogRow.register :]), *times, copies, keys)
+    if plan.numbers:
+        try:
+            rows = _numbered(rows, plan)
+        except Exception:  # of WHERE, told by the operator
+            return None
+    own = {field.name: field for field in plan.events.fields}
+    table: Columns = {name: array(column, own[name]) if name in own else column for name, column in zip(plan.keys, rows.keys)}
+    table |= {field.name: array(column, field) for field, column in zip(plan.shown.fields, rows.fields)}
+    table |= {"le": rows.le, "re": rows.re}
+    if again or plan.numbers:
         objects = {name: column.objects() for name, column in table.items() if isinstance(column, KeyColumn)}
-        table = joined([{**table, **objects, "diff": np.ones(len(entries), np.int64)}, *again], plan)
+        table = joined([{**table, **objects, "diff": rows.diff}, *again], plan)
     if mixed:
         shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
         order = settled(None, shown[:2], shown[2:])
-        order = once(np.arange(len(table["le"])) if order is None else order, shown) if several else order
+        if several and not program.bags:
+            order = once(np.arange(len(table["le"])) if order is None else order, shown)
         table = table if order is None else {name: taken(column, order) for name, column in table.items()}
     return table
+
+
+def _let_through(columns: dict[str, Any], events: Schema, where: RowFilter) -> dict[str, Any]:
+    """Return the rows of which WHERE holds. Raises `Unfit` where the operator has to say why it can't be asked."""
+    given = [columns["le"] if field.name == events.instant else columns[field.name] for field in events.fields]
+    try:
+        kept = np.flatnonzero(where.holding(given, len(columns["le"])))
+    except Exception:
+        raise Unfit from None
+    return {name: picked(column, kept) for name, column in columns.items()}
+
+
+def _numbered(rows: Logged, plan: OperatorPlan) -> Logged:
+    """Return what the stage behind the operator makes of matches; ``keys``: columns."""
+    how = plan.lanes.keys
+    columns: Any = rows.keys
+    keys = [] if how is None else KeyColumns(0 if how.bare else len(columns), list(columns))
+    found: Logged = plan.make().stage.columns(tables.CallOutput(rows._replace(keys=keys), [])).rows
+    parts = [] if how is None else key_parts(found.keys, how)
+    return found._replace(keys=[objects_of(part) if isinstance(part, list) else part for part in parts])
 
 
 def _keys(frame: LaneFrame) -> int:

@@ -12,7 +12,7 @@ import pytest
 import afa.compiled
 import afa.extra.situations
 import speculation
-from afa.compiled.kernel import key_layout, lane_loop, layout, path_layout, radix_sort, scan_layout
+from afa.compiled.kernel import key_layout, lane_loop, lane_scan, layout, path_layout, radix_sort, scan_layout
 from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.kernel.record import COLUMN, Record
 from afa.compiled.machine import kernel_ir
@@ -69,6 +69,7 @@ def test_each_field_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_ir.functions(reading_kernel.main)
     holes = {name: Signature(name, (WORD,) * n, WORD) for name, n in (("write_event", 5), ("step", 9))}
     kernel_ir.functions(lane_loop.lanes, {**holes, "WAITS": 1})
+    kernel_ir.functions(lane_scan.chosen, holes)
     kernel_ir.functions(radix_sort.sort)
     for name, record in RECORDS.items():
         for field in (field for field in record.FIELDS if field in vars(record)):

@@ -16,11 +16,13 @@ from afa.frames import lanes, slicing
 from afa.language.query import Query
 from tests.frames.test_find_worlds import changes
 from tests.frames.test_find_worlds import frame as columns_of
+from tests.language import sql_worlds
+from tests.language.number_worlds import numbered
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import world
 from tests.strategies import Seeded
 
-AUTOMATA, QUERIES = 8, 30
+AUTOMATA, QUERIES, SQL = 8, 30, 30
 Frame = dict[str, list[Any]]
 
 
@@ -272,3 +274,87 @@ def test_keys_of_pandas_leave_in_their_type(dtype: str, taken: list[int]) -> Non
     found, expected = (afa.find(one("x > 0", Bare), rows, key="key", time="at", engine=e) for e in ("auto", "compiled"))  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(found, expected)
     assert taken[0]
+
+
+def rows_of_sql(choose: Any) -> Frame:
+    """Rows of which `seq` tells those of one instant apart, but for some that come twice."""
+    span, of_one = choose.number(1, 60), choose.one((0, 0, 2))
+    places = sorted({(choose.number(1, span), choose.number(0, of_one)) for _ in range(choose.number(0, 60))})
+    places += places[-1:] if choose.chance(5) else []
+    kinds, many = choose.one(("xyz", "xyzn", "xxy")), choose.number(0, 3)
+    return {
+        "p": [choose.number(0, many) for _ in places],
+        "sort": [choose.one(kinds) for _ in places],
+        "v": [None if choose.chance(8) else choose.number(0, 3) for _ in places],
+        "at": [at for at, _ in places],
+        "seq": [seq for _, seq in places],
+        "f": [None for _ in places],
+    }
+
+
+def sql(seed: str, count: int) -> int:
+    """Check random SQL that shows one row a match over random rows."""
+    matches, number = 0, 0
+    while count:
+        number += 1
+        choose = Seeded(f"{seed} {number}")
+        query = choose.one((sql_worlds.query, numbered))(choose)
+        if choose.chance(25):
+            query = query._replace(view=(choose.one(("v > 0", "sort <> 'y'")), lambda _: True))
+        if query.all_rows:
+            continue
+        count -= 1
+        pattern = afa.sql(query.text, event=sql_worlds.Row)
+        matches += sum(same(pattern, rows_of_sql(choose), threads=choose.number(1, 2)) for _ in range(2))
+    return matches
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_sql(part: int, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLICE", "MOST", "KEYS"):  # columns of operators that find nothing are of no type
+        monkeypatch.setattr(slicing, name, 1 << 20)
+    assert sql(f"lanes of SQL {part}", SQL) > 100
+    assert taken[0] > SQL
+    assert taken[1] < taken[0] / 4
+
+
+def scanned(skip: str, pattern: str, define: str, rows: Frame) -> None:
+    """Check that lanes and operators find the same, and something, by a scan."""
+    measures = "COUNT(*) AS n, SUM(v) AS total, MAX(v) AS most, FIRST(at) AS first"
+    text = f"(ORDER BY at MEASURES {measures} AFTER MATCH SKIP {skip} PATTERN ({pattern} DEFINE {define})"
+    assert same(afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE {text}"), rows) > 0
+
+
+def test_a_thread_that_stands_for_a_later_attempt(taken: list[int]) -> None:
+    """Of two attempts in one state the list has the first; its lifetime ends, and the scan goes back to try the second."""
+    rows: Frame = {"at": [0, 1, 2, 3, 10, 11, 12], "v": [1, 1, 1, 1, 2, 1, 2]}
+    for skip in ("PAST LAST ROW", "TO NEXT ROW", "TO LAST b"):
+        scanned(skip, "a b* c) WITHIN 9", "a AS v = 1, b AS v = 1, c AS v = 2", rows)
+    assert taken == [3, 0]
+
+
+def test_an_overflow_leaves_the_lane(taken: list[int]) -> None:
+    """Native code can't tell a sum of an attempt that comes to nothing, which nobody would ask for: the operator takes the lane."""
+    rows: Frame = {"at": list(range(5)), "v": [1, 2**62, 2**62, 1, 5]}
+    scanned("PAST LAST ROW", "a b* c)", "a AS v = 1, b AS v > 5, c AS v = 5", rows)
+    assert taken == [1, 1]
+
+
+def test_many_threads_leave_the_lane(taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt holds a value of its own: more threads than a list has room for, or than a row may look at."""
+    rows: Frame = {"at": list(range(300)), "v": [*range(300, 1, -1), 900]}
+    for at, size in (("lane_program.LIST", 40), ("kernel.lane_scan.SHORT", 64)):
+        monkeypatch.setattr(f"afa.compiled.{at}", size)
+        scanned("PAST LAST ROW", "a b* c)", "b AS v < a.v, c AS v > a.v + 700", rows)
+    assert taken[1] > 0
+
+
+@pytest.mark.parametrize("skip", ["PAST LAST ROW", "TO NEXT ROW"])
+def test_equal_matches_are_as_many(skip: str, taken: list[int]) -> None:
+    """Rows of one time, told apart by another column: matches that agree in all that they show are several."""
+    text = f"""SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, k MEASURES MAX(v) AS most ONE ROW PER MATCH
+        AFTER MATCH SKIP {skip} PATTERN (a b) DEFINE b AS v >= a.v)"""
+    rows: Frame = {"at": [1, 1, 1, 1, 1, 1], "k": [1, 2, 3, 4, 5, 6], "v": [7, 7, 7, 7, 7, 7]}
+    assert same(afa.sql(text), rows) == (3 if "PAST" in skip else 5)
+    assert len(afa.find(afa.sql(text), rows, time="at")["le"]) == (3 if "PAST" in skip else 5)  # type: ignore[call-overload]
+    assert taken[1] == 0 < taken[0]

@@ -34,6 +34,7 @@
       key_states         the words of a snapshot
 
 lane_loop    history: rows of one key after another, which nothing revises, over two lists in turn; radix_sort: its matches by time
+  lane_scan          of an automaton that chooses
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
   key_table          looks for keys, gives and forgets numbers
@@ -58,7 +59,7 @@ Tests that run most of a file, and go red when it breaks:
     compiled/test_in_force, compiled/test_arc_calls      arc_cursor
     compiled/test_arc_calls, compiled/test_arc_rows      swap, other_rows
     compiled/test_row_loop, compiled/test_runs_or_lists  forward, row_loop, join, one_step, dispatch
-    frames/test_lanes                                    lane_loop, radix_sort
+    frames/test_lanes                                    lane_loop, lane_scan, radix_sort
     compiled/test_out_of_order, test_gapless             late_rows
     compiled/test_parts, compiled/test_kept_parts        parts, kept_parts
     compiled/test_parts_by_state                         parts_by_state

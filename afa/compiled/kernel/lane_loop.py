@@ -54,19 +54,31 @@ def lanes(w: Any, x: Lane, here: int) -> int:
     ``here``: the address of ``x``.
     """
     while x.lane < x.end:
-        if x.row == NOWHERE:
-            x.begun, x.matches, x.src, x.n = x.out, 0, x.left, 0
-            x.before = BEGINNING
-            x.row = peek(x.bounds + 8 * (x.lane * LaneBounds.SIZE + LaneBounds.first))
+        begin_lane(w, x)
         status = take(w, x, here)
         if status == MORE:
             return MORE
-        if status != LANE_DONE:
-            x.out = x.begun
-        poke(x.status + 8 * x.lane, status)
-        poke(x.counts + 8 * x.lane, x.matches)
-        x.lane, x.row = x.lane + 1, NOWHERE
+        end_lane(w, x, status)
     return 0
+
+
+@kernel
+def begin_lane(w: Any, x: Lane) -> None:
+    """Set the words of the lane at work, if it has not begun."""
+    if x.row == NOWHERE:
+        x.begun, x.matches, x.src, x.n = x.out, 0, x.left, 0
+        x.before = BEGINNING
+        x.row = peek(x.bounds + 8 * (x.lane * LaneBounds.SIZE + LaneBounds.first))
+
+
+@kernel
+def end_lane(w: Any, x: Lane, status: int) -> None:
+    """Tell what has become of the lane at work, and go on to the next one."""
+    if status != LANE_DONE:
+        x.out = x.begun
+    poke(x.status + 8 * x.lane, status)
+    poke(x.counts + 8 * x.lane, x.matches)
+    x.lane, x.row = x.lane + 1, NOWHERE
 
 
 @kernel
