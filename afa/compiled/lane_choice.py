@@ -119,7 +119,7 @@ def lane_program(automaton: Automaton, strings: Strings) -> LaneProgram:
 def why_no_lanes(automaton: Automaton) -> str | None:
     """Return why an automaton has no lanes; None: it has."""
     try:
-        lane_program(automaton, Strings())
+        lane_program(automaton.bound("ns"), Strings())  # durations are ints of some tick then
     except NoLanes as why:
         return str(why)
     return None
