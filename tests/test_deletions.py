@@ -140,7 +140,6 @@ REVIEWED: dict[str, dict[str, str]] = {
         "write_sidecar: file.system.move": ".NAME.afa-index, which is only written here; a damaged one is to be written anew",
         "write_sidecar: file.system.delete_file": DRAFT,
     },
-    "afa/spark/held.py": {"stream_of: writer.write_table": MEMORY},
     "afa/spark/moved.py": {"moved: parts.write.mode": "the folder `afa` in a checkpoint of ours: states of our operator are in it"},
     "afa/spark/operator_image.py": {
         "publish: os.rename": "images of ours, by a random token; twice",

@@ -203,8 +203,11 @@ def _by_library(name: str, **more: Any) -> Function:
     return Function(getattr(math, name), float, library=name, **more)
 
 
-STRIPS = (str.strip, str.lstrip, str.rstrip)
-"""Methods of a text, which are written as such."""
+def _strip(name: str) -> Function:
+    """Return a method of texts that is written as such: of what is no text Python says that it has none."""
+    return Function(lambda text, characters: getattr(text, name)(characters), str, TEXT, 2, 2, True)
+
+
 FUNCTIONS: dict[str, Function] = {
     **{name: _by_library(name) for name in ("sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos")},
     "atan": _by_library("atan", total=True),
@@ -226,7 +229,7 @@ FUNCTIONS: dict[str, Function] = {
     "like": Function(like, bool, TEXT, 2, 3, True),
     "regexp_like": Function(regexp_like, bool, TEXT, 2, 2, True),
     "substr": Function(substr, str, TEXT, 2, 3, True),
-    **{each.__name__: Function(each, str, TEXT, 2, 2, True) for each in STRIPS},
+    **{name: _strip(name) for name in ("strip", "lstrip", "rstrip")},
 }
 """Of math those that are the C library's, to the last bit: not hypot, say, which Python calculates otherwise."""
 OBJECTS = {id(function.call): name for name, function in FUNCTIONS.items()}

@@ -21,7 +21,7 @@ import afa
 from afa import FOREVER, AfaError, Punctuation
 from tests.language.row_matcher import Scan
 from tests.language.row_values import OPS, TableRow, known, over, reach
-from tests.language.whole_queries import Row, Said, Statement, column, features, query
+from tests.language.whole_queries import COLUMNS, Row, Said, Statement, column, features, query
 from tests.language.whole_worlds import change, plain, steps
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
@@ -57,9 +57,9 @@ class Level(NamedTuple):
         for (key, values, le, _), n in self.answer(table, ties).items():
             of, more = (None, values) if self.statement.clauses.rows == "one" else values
             if of is None:
-                row = Row(key if self.statement.texts["key"] else more[6], *more[:6])
+                row = Row(key if self.statement.texts["key"] else more[6], *more[:3], None, *more[3:6])
             else:
-                row = of._replace(kind=more[0], v=more[1])
+                row = of._replace(kind=more[0], v=more[1], d=None)
             assert row.at == le, f"{row} at {le}"
             found += [TableRow(row, le, FOREVER)] * n
         return found
@@ -136,7 +136,7 @@ def shows(level: Level, rows: list[TableRow]) -> int:
 @functools.lru_cache(maxsize=16)
 def levels_of(seed: str, family: int, count: int) -> tuple[Level, ...]:
     """The levels of a family of worlds: of several drafts of each the one that shows most of some rows."""
-    choose, has = Seeded(f"between/{seed}/{family}"), features() - {"INTERVAL"}
+    choose, has = Seeded(f"between/{seed}/{family}"), features() - {"INTERVAL", "DECIMAL"}
     levels, rows = list[Level](), [TableRow(row, row.at or 0, FOREVER) for row in sample(choose)]
     for i in range(count):
         inner = i < count - 1
@@ -151,7 +151,7 @@ def levels_of(seed: str, family: int, count: int) -> tuple[Level, ...]:
 def sample(choose: Choices) -> list[Row]:
     """Some rows."""
     values = ((choose.one("kl"), choose.one("xyz"), choose.number(0, 3), le) for le in range(1, 17))
-    return [Row(key, kind, v, v / 2, 2 * le, 0, le) for key, kind, v, le in values]
+    return [Row(key, kind, v, v / 2, None, 2 * le, 0, le) for key, kind, v, le in values]
 
 
 def stack(of: World) -> Stack:
@@ -161,7 +161,13 @@ def stack(of: World) -> Stack:
     for level in levels[1:]:
         assert level.statement.text.count("FROM t ") == 1, level.statement.text
         text = level.statement.text.replace("FROM t ", f"FROM ({text}) t ")
-    return Stack(levels, text, afa.sql(text, event=Row, tick="us", ties=of.ties))
+    return Stack(levels, text, library_of(text, of.ties))
+
+
+@functools.lru_cache(maxsize=16)
+def library_of(text: str, ties: Any) -> Any:
+    """What the library makes of a text: once, as each time it makes a class of events."""
+    return afa.sql(text, event=COLUMNS, tick="us", ties=ties)
 
 
 def numbered(seed: str, number: int, *, family: int = 4) -> World:
@@ -204,8 +210,9 @@ def judged(of: World, operator: Any, again: Callable[[Any, bool], Any]) -> Seen:
             operator = again(operator, bool(what))
             seen["snapshots"] += 1
             continue
-        what = [each if isinstance(each, int) or own else (*each[:2], None) for each in what]
-        batch = [Punctuation(each) if isinstance(each, int) else change(*each) for each in what]
+        # Without the DECIMAL, which no level between two shows.
+        what = [each if isinstance(each, int) else (each[0], each[1]._replace(d=None), each[2] if own else None) for each in what]
+        batch = [Punctuation(each) if isinstance(each, int) else change(library.event, *each) for each in what]
         for each in what:
             if not isinstance(each, int):
                 force.update({each[1]: FOREVER if each[2] is None else each[2]}) if each[0] > 0 else force.pop(each[1])
@@ -257,7 +264,7 @@ def shown(statement: Statement, each: Any) -> Any:
     names = statement.names or tuple(f"m{i}" for i in range(len(statement.measures)))
     values = tuple(plain(getattr(each.payload, name)) for name in names)
     if statement.clauses.rows != "one":
-        values = (Row(*(getattr(each.payload, name, each.key) for name in Row._fields)), values)
+        values = (Row(*(getattr(each.payload, name, each.key) for name in Row._fields))._replace(d=None), values)
     return (each.key, values, each.le, each.re)
 
 
