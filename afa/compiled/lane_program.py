@@ -27,7 +27,7 @@ from afa.compiled.linked_loop import linked_lanes
 from afa.compiled.machine.native import native
 from afa.compiled.memory import address
 from afa.compiled.record_words import RecordForms
-from afa.compiled.slots import LONGEST, class_of, classes_of
+from afa.compiled.slots import LEAST, LONGEST, class_of, classes_of
 from afa.model.arc import EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.state.plain import Unfit, field_columns, ints
@@ -98,7 +98,8 @@ class LaneProgram:
 
     def ready(self) -> None:
         """Compile the loop, and write the constants; texts have all got their numbers. Raises `NoLanes` where it is too long."""
-        if not self.at_hand and step_ir(self._classes, self._width).count("\n") > LONGEST:
+        many = len(self._classes) > LONGEST // LEAST
+        if not self.at_hand and (many or step_ir(self._classes, self._width).count("\n") > LONGEST):
             raise NoLanes("it has too many arcs")
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())
         more = [code for _, codes in self.waits for code in codes if code is not None]

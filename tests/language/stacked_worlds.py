@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -141,6 +142,8 @@ def levels_of(seed: str, family: int, count: int) -> tuple[Level, ...]:
     for i in range(count):
         inner = i < count - 1
         drafts = [query(f"{seed}/{i}/{k}", family, has - (BESIDE if inner else frozenset()))[0] for k in range(3 + 3 * i)]
+        known = [each for each in drafts if i == 0 or not re.search(r"\bd\b", each.text)]  # no level below shows the DECIMAL
+        drafts = known or [query(f"{seed}/{i}/plain", family, frozenset())[0]]
         levels.append(
             max((Level(between(each, choose) if inner else each) for each in drafts), key=lambda one: one.shows(rows, inner))
         )

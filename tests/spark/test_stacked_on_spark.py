@@ -73,7 +73,7 @@ class StackBuckets:
 def test_random_statements_in_buckets() -> None:
     """Whatever they hold is saved and read again between two batches."""
     seen = Seen()
-    for number in range(28):
+    for number in range(56):
         of = stacked_worlds.numbered("b1", number, family=4)._replace(ends=False)
         choose = Seeded(f"buckets/{number}")
         try:
