@@ -9,7 +9,7 @@ from typing import Any
 from afa.errors import AfaError, BudgetError, ChangeError
 from afa.frames.asked import check_key
 from afa.frames.lanes import FORMS, LaneHistory, arrays_in
-from afa.io.frame import Frame
+from afa.io.frame import Frame, is_stored
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
 
@@ -105,8 +105,6 @@ def prepared(
     ...     [len(afa.find(dip(limit), history, window=60)["le"]) for limit in (8, 9)]
     [0, 1]
     """
-    from afa.io.frame import is_stored
-
     if is_stored(frame):
         raise ChangeError(f"expected a frame in memory but got {frame!r}; read it first, or sweep files as they are")
     if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 1):

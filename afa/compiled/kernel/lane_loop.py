@@ -7,7 +7,7 @@
 It is Algorithm 1 as `afa.compiled.kernel.row_loop` has it, over two lists in turn in place of a block: there are no steps to go
 back to, no undo, no promises. A lane in which an arc asks Python, or whose lists are long, is left to the operator, as a whole.
 
-The names in capitals and the functions without a body are *holes*: `afa.compiled.linked_loop` fills them.
+The names in capitals, `step` and `write_event` are *holes*: `afa.compiled.linked_loop` fills them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import call4, kernel, peek, poke
-from afa.compiled.kernel.row_loop import STAYED, repeats
+from afa.compiled.kernel.row_loop import STAYED, repeats, step, write_event
 
 ROW_WORDS = WIDTH = SHOWN = 0
 """Words of a row of a list, of a register; how many of these a match shows."""
@@ -35,16 +35,6 @@ ASKED = 6
 """From so many rows of a list on the event is asked first whether it lets all of them stay: fewer are looked at sooner."""
 EACH = 64
 """How many rows of lists a row may look at, on average, until a lane is left to the operator, which takes long lists in parts."""
-
-
-def write_event(x: int, event: int, row: int, re: int, asked: int) -> int:
-    """Hole: as that of `afa.compiled.kernel.row_loop`."""
-    raise NotImplementedError
-
-
-def step(words: int, re: int, le: int, src: int, n: int, begin: int, out: int, last: int, slots: int) -> int:
-    """Hole: as that of `afa.compiled.kernel.row_loop`."""
-    raise NotImplementedError
 
 
 @kernel

@@ -10,7 +10,7 @@ attempt alone, as it mostly ends a match, too: the others would be begun in vain
 that it has left out; where its lifetime ends, as that of the other would not, the scan tries the next row instead. What a match
 shows is in the registers of threads, which `afa.compiled.lane_choice` makes of those of the automaton and of its measures.
 
-The names in capitals and the functions without a body are *holes*: `afa.compiled.linked_loop` fills them.
+The names in capitals, `step` and `write_event` are *holes*: `afa.compiled.linked_loop` fills them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from afa.compiled.kernel.lane_loop import MORE, begin_lane, end_lane
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, peek, poke
+from afa.compiled.kernel.row_loop import step, write_event
 
 ROW_WORDS = SHOWN = OWN = BEHIND = 0
 """Words of a row of a list; of its register: how many a match shows, the first one of the automaton's own, the one behind these."""
@@ -30,16 +31,6 @@ EACH, OWNED, SHORT = 64, 320, 1 << 12
 the operator has to tell apart; how many a lane may look at before."""
 NEAR = 4
 """A thread with a register is compared with so many before it: to leave out one that is there saves time and no more."""
-
-
-def write_event(x: int, event: int, row: int, re: int, asked: int) -> int:
-    """Hole: as that of `afa.compiled.kernel.row_loop`."""
-    raise NotImplementedError
-
-
-def step(words: int, re: int, le: int, src: int, n: int, begin: int, out: int, last: int, slots: int) -> int:
-    """Hole: as that of `afa.compiled.kernel.row_loop`; the arcs of a state are tried in the order of preference."""
-    raise NotImplementedError
 
 
 @kernel
