@@ -11,6 +11,8 @@ from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
 from afa.operator.contract import Pattern
 from afa.operator.options import Options
+from afa.schema import Schema
+from punctuation.durations import NANOSECONDS
 from punctuation.time import FOREVER
 
 End = Literal["latest", "forever"]
@@ -54,6 +56,12 @@ class FrameReading(NamedTuple):
 def last_of(end: PartEnd, latest: int) -> int:
     """Return what the end of rows promises; ``latest``: the largest LE of them."""
     return end if isinstance(end, int) else FOREVER if end == "forever" else latest
+
+
+def finest_times(frame: Frame, events: Schema) -> str | None:
+    """Return the field of times whose column is of the smallest unit, which holds the times of all; None: there are none."""
+    units = {name: unit for name in events.times if (unit := unit_of_times(frame.times(name), name)) is not None}
+    return min(units, key=lambda name: NANOSECONDS[units[name]], default=None)
 
 
 def _time_of(frame: Frame, pattern: Any) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from afa.expression.nodes import Expr
 
@@ -85,6 +85,13 @@ class Repeat:
 Pattern = Component | Seq | Either | Repeat
 
 
+class Computed(NamedTuple):
+    """What is computed of each event as it comes."""
+
+    event: type  # of the events that come
+    values: tuple[tuple[str, Expr], ...]  # the fields that they get behind their own, with values over one event
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """A query, before it is lowered to an automaton."""
@@ -117,6 +124,8 @@ class Tree:
     rows: tuple[int, ...] | None = None
     # Virtual fields of events: names, and values over one event (and `Classifier`), which terms read as those of other fields.
     virtual: tuple[tuple[str, Expr], ...] = ()
+    # The events that come, where ``event`` has fields behind theirs that are computed of each one; None: they are of ``event``.
+    computed: Computed | None = None
     # Of which events the query is: those of which it is true, over one event. The others are as if they had never come.
     where: Expr | None = None
     # The list by which `find` ranks rows, in place of LE and ``order`` (`afa.model.event_order`); None: LE is their time.

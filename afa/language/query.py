@@ -43,6 +43,7 @@ from punctuation.durations import in_units
 from speculation.around import Around
 from speculation.before_after import Before
 from speculation.cleanse import Cleanse
+from speculation.computed_fields import ComputedFields, ComputedInput
 from speculation.layers import Layer, build, parts_of, restore
 from speculation.look_back import LookBack
 from speculation.match_numbers import NumberedMatches
@@ -116,7 +117,7 @@ class Query(Frozen, Pattern):
     @property
     def event(self) -> type:
         """The class of the events."""
-        return self.tree.event
+        return self.tree.event if self.tree.computed is None else self.tree.computed.event
 
     @property
     def tick(self) -> str | None:
@@ -243,6 +244,8 @@ class Query(Frozen, Pattern):
         tree, where = self.tree, self.where
         if where is not None:
             found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
+        if (made := tree.computed) is not None:
+            found.append(Layer("ComputedFields", ComputedInput, lambda _: ComputedFields(made.event, tree.event, made.values, tree.tick)))
         answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
             found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))
@@ -257,6 +260,12 @@ class Query(Frozen, Pattern):
             return None
         optional = {field.name for field in Schema.of(self.tree.event, "event").fields if field.optional}
         return text_of_expr(true(self.tree.where, lambda leaf: isinstance(leaf, FieldRead) and leaf.name in optional))
+
+    @property
+    def computed(self) -> list[str]:
+        """The fields that are computed of each event as it comes, as text."""
+        made = self.tree.computed
+        return [] if made is None else [f"{name}: {text_of_expr(value)}" for name, value in made.values]
 
     def _own_tick(self, said: str | None) -> str | None:
         tick, own = tick_of(said), self.tree.tick
@@ -517,7 +526,7 @@ def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] |
     named = {*(name for order in orders for name in fields_in(order)), tree.time, *tree.key}
     named |= {field for _, field, _ in tree.neighbours}
     ends, shown = (tree.before, tree.after, tree.begins, tree.ends), (tree.returns or (), tree.asked)
-    for node, _ in nodes_of((tree.pattern, ends, shown, tree.virtual, tree.where), ""):
+    for node, _ in nodes_of((tree.pattern, ends, shown, tree.virtual, tree.where, tree.computed and tree.computed.values), ""):
         named |= {getattr(node, "name", None), getattr(node, "field", None), getattr(node, "by", None)}
     for name, (precision, _) in getattr(tree.event, DECIMALS, {}).items():
         if name in named and (tree.ordered is None or precision > DIGITS):  # SQL calculates with shorter ones exactly

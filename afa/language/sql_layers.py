@@ -86,8 +86,6 @@ def layers_of(statement: Statement) -> Layers:
             return Layers(relational=_unknown(called, node, statement))
         elif isinstance(node, exp.Table) and node.name in statement.matches:
             match = statement.matches[node.name]
-            for made in match.computed:
-                return Layers(relational=Word(f"{statement.text.quoted(made)} as a key or an order", statement.text.place(made)))
             steps.append(match)
             node = match.relation
         elif isinstance(node.this, exp.Identifier) and not _others(node, {"this", "db", "catalog", "alias"}):

@@ -27,8 +27,9 @@ from afa.errors import QueryError, did_you_mean
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
 from afa.expression.text import text_of_expr
 from afa.language.bare_numbers import nodes_of
+from afa.language.computed import with_computed
 from afa.language.first_row import at_first, positive, reads_before, with_last
-from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Either, Pattern, Tree, neighbour_name, rebuilt
+from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Computed, Either, Pattern, Tree, neighbour_name, rebuilt
 from afa.language.row_pattern import Anchors, read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
@@ -38,7 +39,7 @@ from afa.language.sql_layers import Layers, check_table, layers_of, merged, tabl
 from afa.language.sql_nodes import check
 from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_select import AnswerReader
-from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
+from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, is_computed, statement_of
 from afa.language.sql_text import DIALECTS, plain
 from afa.language.sql_views import InputView
 from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
@@ -189,6 +190,8 @@ class _SqlText:
             {name: FieldRead("e", name) for name in (self._kinds if columns is None else columns)}, open=columns is None
         )
         self._key_shown: tuple[str, ...] = ()
+        self._computed: Computed | None = None
+        self._hidden_key: frozenset[str] = frozenset()
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = self._of_none = False
         self._asked: Expr | None = None
@@ -203,6 +206,7 @@ class _SqlText:
     def tree(self) -> Tree:
         """Return the tree."""
         select, match = self._parsed()
+        match = self._with_computed(match)
         key = tuple(self._of_table(each) for each in match.partition)
         ordered = self._ordered(match)
         self._ordered_by, self._order_by = ordered.shown, match.order
@@ -248,6 +252,7 @@ class _SqlText:
             columns=(*self._key_shown, *dict(returns)),
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
             where=self._view.condition,
+            computed=self._computed,
         )
 
     def _every_row(self, clause: Word | None) -> bool:
@@ -296,6 +301,53 @@ class _SqlText:
 
         return self._view.selected(select, value, condition, self._refused)
 
+    def _with_computed(self, match: RowPatternMatch) -> RowPatternMatch:
+        """Return the clauses with fields where PARTITION BY and ORDER BY have expressions, or columns that a view makes."""
+        values, of_view = dict[str, Expr](), set[str]()
+
+        def field(node: Any, of: str) -> Any:
+            if isinstance(node, exp.Column):
+                self._of_input(node)
+                name, value = self._view.named(node.name) or ("", Const(None))
+                if name in (*self._kinds, "") or (isinstance(value, FieldRead) and value.name == name):
+                    return node
+                of_view.add(name)
+            elif is_computed(node):
+                for column in node.find_all(exp.Column):
+                    self._of_input(column)
+                value = self._scope(None, row=node).value(node)
+                free = (f"{of}_{i}" for i in itertools.count() if f"{of}_{i}" not in self._text.text.lower())
+                name = next((known for known, one in values.items() if one == value), None) or next(
+                    each for each in free if each not in {*values, *self._kinds}
+                )
+            else:
+                return node
+            values[name] = value
+            return self._text.replaced(node, exp.column(exp.to_identifier(name, quoted=True)))
+
+        partition = tuple(field(node, "key") for node in match.partition)
+        order = tuple(each.copy() for each in match.order)
+        for i, each in enumerate(order):
+            first = self._view.named(each.this.name) if not i and isinstance(each.this, exp.Column) else None
+            time = first is not None and isinstance(first[1], FieldRead) and self._kinds.get(first[1].name, int) in (int, None)
+            if not time or each.args.get("desc"):
+                each.set("this", field(each.this, "order"))
+        if not values:
+            return match
+        reader = self._scope(None)
+        times = [name for name, value in values.items() if reader._is_time(value)]
+        scales = {name: reader._scale(value) for name, value in values.items()}
+        cls, self._computed = with_computed(self._schema, values, times, lambda name, wrong: RefusedError(wrong, match.place))
+        self._schema = Schema.of(cls, "event")
+        more = [field for field in self._schema.fields if field.name in values]
+        self._kinds |= {field.name: field.type for field in more}
+        self._typed |= self._kinds
+        self._required |= {field.name for field in more if not field.optional}
+        self._times |= set(times)
+        self._scales |= {field.name: scale for field in more if field.type is float and (scale := scales[field.name]) is not None}
+        self._hidden_key = frozenset({*values} - of_view)
+        return replace(match, partition=partition, order=order)
+
     def _within(self, node: Any) -> int | None:
         """Return the window in ticks."""
         if node is None:
@@ -311,9 +363,11 @@ class _SqlText:
     def _ordered(self, match: RowPatternMatch) -> RowsOrdered:
         """Return what ORDER BY says; take note of the column of LE."""
         first = ""
-        for each in match.order:
-            self._of_input(each.this)
-        if match.order:
+        if match.order and self._computed is not None and match.order[0].this.name in dict(self._computed.values):
+            first = match.order[0].this.name.lower()
+        elif match.order:
+            for each in match.order:
+                self._of_input(each.this)
             named = self._view.named(match.order[0].this.name)
             if named is None or not isinstance(named[1], FieldRead):
                 made = "" if named is None else f", which is {text_of_expr(named[1])}; {RELATIONAL}"
@@ -338,6 +392,8 @@ class _SqlText:
 
     def _of_table(self, column: Any) -> str:
         """Return the field that a column of the table means."""
+        if self._computed is not None and column.name in dict(self._computed.values):
+            return str(column.name)
         self._of_input(column)
         name = self._column(column)
         if name.lower().rstrip("_") != column.name.lower():
@@ -540,7 +596,7 @@ class _SqlText:
             self._of_input(column, " in SELECT")
             if each.is_star:
                 shown += found.items()
-                of_key |= set(key)
+                of_key |= set(key) - self._hidden_key
                 continue
             asked, name = column.name.lower() if type(column).__name__ == "Column" else None, each.alias_or_name
             if asked in lower:
@@ -599,9 +655,9 @@ class _SqlText:
             name: value.name if isinstance(value, FieldRead) else self._virtually(value)
             for name, value in self._view.columns.items()
         }
-        names = [name for name, field in of.items() if field not in key and (field in self._typed)]
+        names = [name for name, field in of.items() if field not in key and name not in key and (field in self._typed)]
         values = {name: Ref(OF_ROW if self._shows_no_row else "", "last", of[name]) for name in names}
-        ordered = [name for name in self._ordered_by if name in values]
+        ordered = [name for field in self._ordered_by for name in names if field in (name, of[name])]
         return {name: values[name] for name in ordered}, {n: v for n, v in values.items() if n not in ordered}
 
     def _skip(self, clause: tuple[Word, Word | None] | None) -> str:

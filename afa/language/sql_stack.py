@@ -49,7 +49,8 @@ def query_of(
             places = own_places(tree, [name for name, _ in places])
             tree = replace(tree, returns=(*(tree.returns or ()), *places))
         links.append(Query(replace(tree, tick=tick)))
-    return links[0] if len(links) == 1 else StackedQuery(links, unordered)
+    alone = len(links) == 1 and links[0].tree.computed is None
+    return links[0] if alone else StackedQuery(links, unordered)
 
 
 def _event_of(inner: Query, match: RowPatternMatch) -> type:

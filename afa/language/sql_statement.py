@@ -74,19 +74,18 @@ class RowPatternMatch:
     subsets: tuple[tuple[Word, tuple[Word, ...]], ...] = ()
     defines: tuple[Named, ...] = ()
 
-    @property
-    def computed(self) -> list[Any]:
-        """The nodes in PARTITION BY and ORDER BY that are expressions over columns."""
-        nodes = [*self.partition, *(each.this for each in self.order)]
-        return [node for node in nodes if not isinstance(node, exp.Column) and node.find(exp.Column) is not None]
-
     def nodes(self) -> Iterator[tuple[Any, str]]:
         """Yields all of sqlglot's nodes, each with the place in a statement that `sql_nodes.check` asks for."""
-        yield from ((each, "column") for each in self.partition)
-        yield from ((each, "order") for each in self.order)
+        yield from ((each, "value" if is_computed(each) else "column") for each in self.partition)
+        yield from ((each, "ranked" if is_computed(each.this) else "order") for each in self.order)
         yield from ((each.value, "value") for each in self.measures)
         yield from ((self.within, "value"),) if self.within is not None else ()
         yield from ((each.value, "value") for each in self.defines)
+
+
+def is_computed(node: Any) -> bool:
+    """Return whether a key, or what orders rows, is an expression over columns."""
+    return not isinstance(node, exp.Column) and node.find(exp.Column) is not None
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,13 @@ class SqlText:
             return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).upper()
         return shown(self.text[self.tokens[span[0]].start : self.tokens[span[1]].end + 1])
 
+    def replaced(self, node: Any, by: Any) -> Any:
+        """Return a node that stands for another one, and is quoted as that."""
+        span = self._span(node)
+        if span is not None:
+            by.meta.update(start=self.tokens[span[0]].start, end=self.tokens[span[1]].end)
+        return by
+
     def _nearest(self, node: Any) -> tuple[int, int] | None:
         """Return the first and the last token of a node, or of the first one round it of which they are known."""
         found = self._span(node)

@@ -74,7 +74,8 @@ class StackedQuery(Pattern):
     def operator(self, **options: Unpack[OperatorOptions]) -> RowChain:
         """Make an operator of each, used as one; options: `TAKES`, as of `Query.operator`."""
         shared = self._shared(Options(**said_options(options, "StackedQuery.operator")).said)
-        return RowChain(*(link.operator(**each) for link, each in zip(self.links, shared)))
+        made = [link.operator(**each) for link, each in zip(self.links, shared)]
+        return made[0] if len(made) == 1 else RowChain(*made)
 
     def operator_by(self, key: str, /, **options: Any) -> NoReturn:
         """Refuse to match within the values of another column."""
@@ -83,6 +84,8 @@ class StackedQuery(Pattern):
     def restore(self, blob: bytes, **options: Any) -> RowChain:
         """Make the operator that ``snapshot`` saved; options: of `TAKES`, as of `Query.restore`."""
         shared = zip(self.links, self._shared(options_again(options)))
+        if len(self.links) == 1:
+            return next(link.restore(blob, **each) for link, each in shared)
         found: Any = RowChain.restore([functools.partial(link.restore, **each) for link, each in shared], blob)
         return found  # type: ignore[no-any-return]
 
@@ -118,7 +121,8 @@ class StackedQuery(Pattern):
                 )
         windows = [link.window for link in self.links]
         arcs = [[arc.to_json(link.automaton) for arc in link.automaton.arcs] for link in self.links]
-        recipe = [[*each, link.shown_as, link.where, link.key, link.ordered_by] for link, *each in zip(self.links, windows, arcs)]
+        asked = [[link.shown_as, link.where, link.key, link.ordered_by, link.computed] for link in self.links]
+        recipe = [[*each] for each in zip(windows, arcs, asked)]
         return PatternInParts(
             made=_made,
             restored=self.restore,
@@ -127,6 +131,7 @@ class StackedQuery(Pattern):
             key=self.key or (),
             order_by=self.ordered_by,
             shown=self.shown.cls,
+            null_keys=True,
             lives=None if None in windows else 2 * sum(window or 0 for window in windows),  # PREV and NEXT look one window further
             name="stack",
             ahead=True,

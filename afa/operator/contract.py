@@ -137,6 +137,7 @@ class PatternInParts(NamedTuple):
     at_once: int = 65_536  # how many rows of history an operator takes in one call
     name: str = "worlds"  # of its state in the state store
     ahead: bool = False  # whether matches may change behind the watermark
+    null_keys: bool = False  # whether rows without a value of the key are matched among themselves, as in SQL
     event: Any = None  # the class of the rows, if not the automaton's
     automaton: Any = None  # what takes the rows, if not the pattern's automaton
     restored: Callable[[bytes], Any] | None = None  # makes the operator that was saved; None: another one's ``restore`` does

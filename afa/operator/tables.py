@@ -405,6 +405,6 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         arcs = [event.arc for event in core.arcs.table.events]
         place = len(fields) - 1 - mixed
         columns[place] = in_arrow(columns[place], members, arcs, times)
-    leave = leaving(times, like.kind, core.shown, core.taken, keys.labels if keys else ())
+    leave = leaving(times, like.kind, core.shown, core.automaton.event_schema, keys.labels if keys else ())
     given = {name: like.column(name) if name in keys.columns else None for name in keys.labels} if keys else NOTHING
     return Answer(columns, fields, given, leave).to(like)

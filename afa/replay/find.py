@@ -9,8 +9,9 @@ import numpy as np
 
 from afa.errors import AfaError
 from afa.frames.asked import TAKES, asked, taken_options
+from afa.frames.computed_columns import with_computed
 from afa.frames.found import rows_at, written
-from afa.frames.frame_reading import End, FrameReading
+from afa.frames.frame_reading import End, FrameReading, finest_times
 from afa.frames.lanes import matches_of
 from afa.frames.slicing import columns_of, fields_of, ranks_of
 from afa.io.frame import Frame, is_stored, unit_of_times
@@ -20,7 +21,6 @@ from afa.language.stacked_query import OF_EACH, StackedQuery
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, Options, Unpack, check_options, takes_options
 from afa.schema import Schema
-from punctuation.durations import NANOSECONDS
 
 
 def found_by_rank(
@@ -33,10 +33,8 @@ def found_by_rank(
     for name, value in beside.items():
         if value is not None and (name, value) != ("end", "latest"):
             raise AfaError(f"{name}={value!r} can't be combined with ORDER BY {pattern.tree.rank} because rows have no time there")
-    events = Schema.of(pattern.tree.event, "event")
-    units = {name: unit for name in events.times if (unit := unit_of_times(frame.times(name), name)) is not None}
-    finest = min(units, key=lambda name: NANOSECONDS[units[name]], default=None)  # which holds the times of all
-    tick = options.tick or pattern.tick or (finest and units[finest])
+    finest = finest_times(frame, Schema.of(pattern.tree.event, "event"))
+    tick = options.tick or pattern.tick or (finest and unit_of_times(frame.times(finest), finest))
     plan = asked(ranked, options.but(tick=tick))
     columns = fields_of(frame, plan)
     columns["le"] = ranks_of(columns, plan.events, pattern.tree.rank)
@@ -137,7 +135,7 @@ def find(
     said, threads = taken_options(options, "find", TAKES, threads)
     if is_stored(frame):
         from afa.replay.replaying import replayed
-        from afa.replay.stored import schema_of
+        from afa.replay.stored import schema_of, table_of_files
 
         pattern = over_columns(pattern, lambda: schema_of(frame))
         if not isinstance(pattern, StackedQuery):
@@ -147,8 +145,11 @@ def find(
         frame, pattern = opened.given, over_columns(pattern, lambda: opened.given)
     if isinstance(pattern, StackedQuery):
         check_options(said.said, OF_EACH, f"afa.find over {pattern}")
-        for place, link in enumerate(pattern.links):
-            given: Any = {"time": link.tree.time} if place else {"time": time, "until": until, "diff": diff}
+        if pattern.links[0].tree.computed is not None and is_stored(frame):
+            frame = table_of_files(frame)
+        for place, each in enumerate(pattern.links):
+            given: Any = {"time": each.tree.time} if place else {"time": time, "until": until, "diff": diff}
+            link, frame = with_computed(each, frame, given["time"], said.tick)
             frame = find(link, frame, end=end, threads=threads, **given, **said.said)
         return frame
     if (ranked := getattr(pattern, "ranked", None)) is not None:

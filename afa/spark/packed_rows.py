@@ -72,9 +72,8 @@ def packer(
 
     Its first task wakes so many buckets, so that each is called in every batch that has rows.
     """
-    more = {} if job.asked.own is None else job.asked.own.times
-    own = () if job.asked.chooses else job.keys  # NULL is a partition of its own in SQL
-    needed = [*own, *(field.name for field in job.fields if not field.optional), "le", *more, "diff"]
+    more, nulls = ({}, job.asked.chooses) if job.asked.own is None else (job.asked.own.times, job.asked.own.null_keys)
+    needed = [*(() if nulls else job.keys), *(field.name for field in job.fields if not field.optional), "le", *more, "diff"]
     times = {"le": time, "re": until, **({} if job.instant in (None, time) else {job.instant: None}), **more}
     return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times=times, wake=wake)
 

@@ -1,0 +1,54 @@
+"""Columns that a query in SQL computes of each row, its keys among them: in front of the shuffle, by a function on the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+
+from afa.errors import AfaError
+from afa.language.query import Query
+from afa.language.stacked_query import StackedQuery
+from afa.schema import Schema
+from afa.spark.shipped import shipped
+from afa.spark.typed import SPARK, column, micros, taken
+from speculation.computed_fields import ComputedFields, ComputedValue
+
+
+def computed_rows(query: StackedQuery, time: str) -> tuple[Any, Callable[[DataFrame], DataFrame]]:
+    """Return a statement over rows that have the columns which it computes of each, and what gives them to rows.
+
+    ``time`` is the column of times. Times among them are microseconds, as elsewhere on Spark.
+    """
+    first, made = query.links[0], query.links[0].tree.computed
+    assert made is not None
+    links = (Query(replace(first.tree, computed=None)), *query.links[1:])
+    stage, instant = ComputedFields(made.event, first.tree.event, made.values), Schema.of(made.event, "event").instant
+
+    def with_columns(rows: DataFrame) -> DataFrame:
+        kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
+
+        def read(field: Any) -> Any:
+            name = time if field.name == instant else field.name
+            if name not in kinds:
+                raise AfaError(f"expected a column {name!r} but got the columns {', '.join(kinds)}")
+            return micros(column(name)) if field.name == instant else taken(name, kinds[name], field.type).column
+
+        for value in stage.values:
+            if value.field.name in kinds:
+                raise AfaError(f"expected no column {value.field.name!r}, as the query computes one of this name: rename it")
+            of = F.udf(_of_row(value), SPARK[value.field.type], useArrow=True)
+            rows = rows.withColumn(value.field.name, of(*map(read, value.read)))
+        return rows
+
+    return links[0] if len(links) == 1 else StackedQuery(links, query.unordered), with_columns
+
+
+def _of_row(value: ComputedValue) -> Callable[..., Any]:
+    """Return a value as a function of columns; None where one is missing that must not be, of which `match` tells."""
+    needed = [i for i, field in enumerate(value.read) if not field.optional]
+    of = shipped(lambda row: None if any(row[i] is None for i in needed) else value.of_row(*row))
+    return lambda *row: of(row)

@@ -1,0 +1,146 @@
+"""Fields that are computed of each event as it comes, in front of an operator: users push their own events.
+
+Each is an expression over one event, so that a retraction goes the way of its insertion, and nothing waits or is held.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from afa.change import Change
+from afa.errors import SnapshotError, blame
+from afa.expression.evaluation import callable_of
+from afa.expression.kinds import CONDITION
+from afa.expression.nodes import Expr, FieldRead, walk
+from afa.expression.text import text_of_expr
+from afa.operator.tables import CallInput
+from afa.schema import Schema, any_payload
+from punctuation.door import Table, arrow_type
+from punctuation.promise import Punctuation
+from speculation import stage_state as saved
+from speculation.around import Front
+from speculation.event_columns import EventColumns
+from speculation.stage import Stage
+
+
+class ComputedFields(Stage):
+    """Add fields to each event.
+
+    Parameters
+    ----------
+    event : NamedTuple class
+        Of the events that come.
+    filled : NamedTuple class
+        Of those that the operator gets: the same fields, and behind them those that are computed.
+    values : sequence of (str, Expr)
+        The fields that are computed, each as an expression over an event that comes. One that raises makes the call fail.
+    tick : str, optional
+        What one int of LE counts.
+    """
+
+    def __init__(self, event: type, filled: type, values: Sequence[tuple[str, Expr]], tick: str | None = None) -> None:
+        super().__init__(tick)
+        self.event_schema, self.filled = Schema.of(event, "event"), Schema.of(filled, "event")
+        fields = self.filled.fields[len(self.event_schema.fields) :]
+        self.values = [ComputedValue(self.event_schema, self.filled, field, expr) for field, (_, expr) in zip(fields, values, strict=True)]
+
+    def of_event(self, payload: Any) -> Any:
+        """Return an event, of its class and in its form, as the operator gets it."""
+        return self.filled.cls(*payload, *(value.of(payload) for value in self.values))
+
+    def of_columns(self, column: Callable[[str], Any]) -> dict[str, Any]:
+        """Return the columns of the fields that are computed, as Arrow's; ``column`` gives one of the events, of plain values."""
+        return {value.field.name: value.of_column(column) for value in self.values}
+
+    def punctuate(self, t: int) -> list[Change]:
+        return []
+
+    def some(self, item: Punctuation) -> Punctuation:
+        return item
+
+    def numbers(self) -> list[Any]:
+        return [f"{value.field.name}: {value.text}" for value in self.values]
+
+
+class ComputedValue:
+    """One field that is computed; ``read``: the fields of which it is."""
+
+    def __init__(self, events: Schema, filled: Schema, field: Any, expr: Expr) -> None:
+        self.field, self.text = field, text_of_expr(expr)
+        read = {node.name for node in walk(expr) if isinstance(node, FieldRead)}
+        self.read = [each for each in events.fields if each.name in read]
+        self._events, self._filled, self._function = events, filled, callable_of(expr, CONDITION, events)
+
+    def of(self, payload: Any) -> Any:
+        """Return the value of an event."""
+        try:
+            found = self._function(payload, None)
+            return found if found is None and self.field.optional else self._filled.take_field(self.field, found)
+        except Exception as error:
+            blame(error, f"in {self.field.name}, {self.text}, of {payload!r}")
+            raise
+
+    def of_column(self, column: Callable[[str], Any]) -> Any:
+        """Return the values of all rows, computed once for all that agree in what is read."""
+        import pyarrow as pa
+
+        of = functools.cache(self.of_row)
+        rows = zip(*(column(field.name).to_pylist() for field in self.read))
+        return pa.array([of(*row) for row in rows], arrow_type(self.field.type))
+
+    def of_row(self, *row: Any) -> Any:
+        """Return the value of an event of which ``row`` has the fields that are read."""
+        given = zip(self.read, row)
+        return self.of(SimpleNamespace(**{f.name: x if x is None else self._events.take_field(f, x) for f, x in given}))
+
+
+class ComputedInput(Front):
+    """`ComputedFields` at the input of an operator whose events have these fields."""
+
+    stages = ("ComputedFields",)
+    by_itself = False
+
+    def _hold(self, stage: Any) -> None:
+        super()._hold(stage)
+        core = self._core
+        core.take_as(stage.event_schema)
+        self._events = core.taken
+        self._coming = EventColumns(core, core.taken)
+        if core.keys is not None:
+            core.keys.filled = self._filled
+
+    def _filled(self, change: Change) -> Any:
+        """Return the event of a change that comes in as the operator gets it."""
+        schema = self.stage.event_schema._replace(tick=self._core.tick)
+        return self.stage.of_event(schema.take(schema.dated(change.payload, change.le)))
+
+    def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
+        return super().timed(change, self.stage.of_event(payload), key)._replace(payload=payload)
+
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
+        rows = self._coming.of(table)
+        if rows is None or self._coming.may_break(rows) or self._before_a_front:
+            yield from super()._table_reaches(table, come)
+        elif len(rows):
+            core = self._core
+            for name, column in self.stage.of_columns(rows.column).items():
+                rows = rows.append_column(name, column)
+            yield EventColumns(core).step(rows)
+            core.progress.see(int(rows.column("le").to_numpy().max()))
+
+    def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
+        if port == "event" and isinstance(item, Change):
+            item = super().timed(item, self._filled(item), key)
+            key = item.key
+        yield port, item, key
+
+    @classmethod
+    def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> ComputedInput:
+        """Put the stage of a query at its operator; the one that is saved must be the same."""
+        if part.numbers != like.numbers() or part.rows is not None or saved.changes(part.waiting, any_payload):
+            wanted = ", ".join(like.numbers())
+            raise SnapshotError(f"expected a snapshot of a query whose rows have {wanted} but got one of {part.numbers!r}")
+        return cls(like, operator)
