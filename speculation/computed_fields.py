@@ -16,9 +16,10 @@ from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
 from afa.expression.nodes import Expr, FieldRead, walk
 from afa.expression.text import text_of_expr
+from afa.io.listed_columns import column_of
 from afa.operator.tables import CallInput
-from afa.schema import Schema, any_payload
-from punctuation.door import Table, arrow_type
+from afa.schema import Field, Schema, any_payload
+from punctuation.door import Table
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
 from speculation.around import Front
@@ -45,15 +46,17 @@ class ComputedFields(Stage):
         super().__init__(tick)
         self.event_schema, self.filled = Schema.of(event, "event"), Schema.of(filled, "event")
         fields = self.filled.fields[len(self.event_schema.fields) :]
-        self.values = [ComputedValue(self.event_schema, self.filled, field, expr) for field, (_, expr) in zip(fields, values, strict=True)]
+        self.values = [
+            ComputedValue(self.event_schema, self.filled, field, expr) for field, (_, expr) in zip(fields, values, strict=True)
+        ]
 
     def of_event(self, payload: Any) -> Any:
         """Return an event, of its class and in its form, as the operator gets it."""
         return self.filled.cls(*payload, *(value.of(payload) for value in self.values))
 
-    def of_columns(self, column: Callable[[str], Any]) -> dict[str, Any]:
-        """Return the columns of the fields that are computed, as Arrow's; ``column`` gives one of the events, of plain values."""
-        return {value.field.name: value.of_column(column) for value in self.values}
+    def of_columns(self, column: Callable[[str], list[Any]]) -> dict[Field, list[Any]]:
+        """Return the columns of the fields that are computed; ``column`` gives one of the events as a list."""
+        return {value.field: value.of_column(column) for value in self.values}
 
     def punctuate(self, t: int) -> list[Change]:
         return []
@@ -83,13 +86,11 @@ class ComputedValue:
             blame(error, f"in {self.field.name}, {self.text}, of {payload!r}")
             raise
 
-    def of_column(self, column: Callable[[str], Any]) -> Any:
+    def of_column(self, column: Callable[[str], list[Any]]) -> list[Any]:
         """Return the values of all rows, computed once for all that agree in what is read."""
-        import pyarrow as pa
-
         of = functools.cache(self.of_row)
-        rows = zip(*(column(field.name).to_pylist() for field in self.read))
-        return pa.array([of(*row) for row in rows], arrow_type(self.field.type))
+        rows = zip(*(column(field.name) for field in self.read))
+        return [of(*row) for row in rows]
 
     def of_row(self, *row: Any) -> Any:
         """Return the value of an event of which ``row`` has the fields that are read."""
@@ -125,9 +126,9 @@ class ComputedInput(Front):
         if rows is None or self._coming.may_break(rows) or self._before_a_front:
             yield from super()._table_reaches(table, come)
         elif len(rows):
-            core = self._core
-            for name, column in self.stage.of_columns(rows.column).items():
-                rows = rows.append_column(name, column)
+            core, given = self._core, Table("arrow", rows, rows)
+            for field, values in self.stage.of_columns(lambda name: given.column(name).to_pylist()).items():
+                rows = rows.append_column(field.name, column_of(values, field.type, given))
             yield EventColumns(core).step(rows)
             core.progress.see(int(rows.column("le").to_numpy().max()))
 

@@ -20,6 +20,7 @@ from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
 from speculation.around import Around, Front
 from speculation.before_after import After
+from speculation.computed_fields import ComputedFields
 from speculation.match_numbers import NumberedMatches
 from speculation.row_filter import FilteredInput, RowFilter
 
@@ -107,6 +108,12 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
     if not isinstance(first, Matching):
         raise AfaError(
             f"expected a pattern of one operator and of certain times but got {first!r}: push_many of its operator takes a frame"
+        )
+    if isinstance(getattr(first, "stage", None), ComputedFields):
+        computed = "; ".join(first.stage.numbers())
+        raise AfaError(
+            f"expected columns in PARTITION BY and ORDER BY but got expressions ({computed}), which afa.find and "
+            f"operator() compute of each row: let the frame have a column of each"
         )
     core, alone = first._core, [first]
     assert core.taken is not None

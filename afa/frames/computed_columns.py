@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from afa.frames.frame_reading import FrameReading, finest_times
 from afa.io.frame import Frame, unit_of_times
+from afa.io.listed_columns import column_of, listed
 from afa.language.query import Query
 from afa.schema import Schema
-from punctuation.door import is_arrow
 from punctuation.time import FOREVER
 from speculation.computed_fields import ComputedFields
 
@@ -34,17 +33,15 @@ def with_computed(query: Query, given: Any, time: str | None, tick: str | None) 
     tick = tick or query.tick or (time and unit_of_times(frame.times(time), time))
     times = frame.times(time) if time and tick else None
 
-    def column(name: str) -> Any:
-        own = name == events.instant and time is not None
-        found = frame.ticks(time, tick, "time") if own and time else frame.field(fields[name], events, tick)
-        return found if is_arrow(found) else pa.array(found)
+    def column(name: str) -> list[Any]:
+        own = time if name == events.instant else None
+        return listed(frame.field(fields[name], events, tick) if own is None else frame.ticks(own, tick, "time"), name)
 
     columns: dict[str, Any] = {name: frame.raw(name, "column") for name in frame.names if name not in frame.table.foreign}
-    for name, found in ComputedFields(made.event, query.tree.event, made.values).of_columns(column).items():
-        if name in filled.times and times is not None and tick is not None:
-            columns[name] = times.of_ticks(found.fill_null(FOREVER).to_numpy(), tick, name)
-        elif frame.table.in_arrow:
-            columns[name] = found
+    for field, values in ComputedFields(made.event, filled.cls, made.values).of_columns(column).items():
+        if field.name in filled.times and times is not None and tick is not None:
+            ticks = np.array([FOREVER if value is None else value for value in values], np.int64)
+            columns[field.name] = times.of_ticks(ticks, tick, field.name)
         else:
-            columns[name] = np.array(found.to_pylist(), object) if found.null_count else found.to_numpy(zero_copy_only=False)
+            columns[field.name] = column_of(values, field.type, frame.table)
     return query, frame.table.made(columns)

@@ -31,7 +31,7 @@ row_places       sizes of patterns: how many events each part takes
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
                  sql_statement: its clauses; sql_layers: the SELECTs around; sql_views: those in front, sql_select: behind;
                  sql_order: ORDER BY;
-                 sql_stack: one over another, a stacked_query;
+                 sql_stack: one over another, a stacked_query; computed: what PARTITION BY and ORDER BY compute;
                  sql_query: without its events; sql_text: its tokens, where a node stands; sql_nodes: what of it is read;
                  whole_statement: what stands around it, where a relational engine runs that; engine_share: and what of it;
                  shown_columns: names and values of the rows' own;

@@ -8,23 +8,23 @@ An operator has them by the stage `speculation.computed_fields` in front of it; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import Expr, FieldRead
+from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
 from afa.language.items import of_one_type
 from afa.language.pattern import Computed
+from afa.language.sase_grammar import RefusedError
 from afa.language.three_values import missing, nullable
 from afa.schema import DECIMALS, LEFT_OUT, SCALARS, Schema, Time
 
 
-def with_computed(
-    schema: Schema, values: Mapping[str, Expr], times: Collection[str], refused: Callable[[str, str], Exception]
-) -> tuple[type, Computed]:
-    """Return the class of events with the fields of some values more, and what computes these.
+def with_computed(schema: Schema, values: Mapping[str, Expr], times: Collection[str], place: int) -> tuple[type, Computed]:
+    """Return the class of events with the fields of some values more, and what computes these. Raises `RefusedError`.
 
-    ``times`` names those that are times; ``refused`` makes the error about one of them.
+    ``times`` names those that are times; ``place``: where the clauses stand.
     """
     known = {field.name: field for field in schema.fields}
 
@@ -35,7 +35,8 @@ def with_computed(
     for name, value in values.items():
         kind, one = of_one_type(value, types_of(value, schema, schema))
         if kind not in SCALARS:
-            raise refused(name, "expected numbers or texts, of one type, in PARTITION BY and ORDER BY")
+            wanted = "expected numbers, texts or times, of one type, in PARTITION BY and ORDER BY but got"
+            raise RefusedError(f"{wanted} {text_of_expr(value)}", place)
         found.append((name, nullable(one, absent)))
         shown: Any = Time if name in times else kind
         fields.append((name, shown if missing(one, absent) is None else shown | None))

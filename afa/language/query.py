@@ -148,6 +148,7 @@ class Query(Frozen, Pattern):
         """Refuse a query whose ORDER BY is no order of a stream."""
         if self.tree.rank is not None:
             said = "no ORDER BY" if self.tree.rank == VALUES else f"ORDER BY {self.tree.rank}"
+            said += f" (of {', '.join(self.computed)})" if self.computed else ""
             raise QueryError(
                 f"expected ORDER BY with the time, or an int that is LE, first and ascending, as a stream is ordered by that, but "
                 f"got {said}; afa.find(query, frame) takes it, of a whole frame"
@@ -245,7 +246,9 @@ class Query(Frozen, Pattern):
         if where is not None:
             found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
         if (made := tree.computed) is not None:
-            found.append(Layer("ComputedFields", ComputedInput, lambda _: ComputedFields(made.event, tree.event, made.values, tree.tick)))
+            found.append(
+                Layer("ComputedFields", ComputedInput, lambda _: ComputedFields(made.event, tree.event, made.values, tree.tick))
+            )
         answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
             found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))

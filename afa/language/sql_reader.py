@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from afa.errors import QueryError, did_you_mean
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of, walk
 from afa.expression.text import text_of_expr
 from afa.language.bare_numbers import nodes_of
 from afa.language.computed import with_computed
@@ -316,6 +316,8 @@ class _SqlText:
                 for column in node.find_all(exp.Column):
                     self._of_input(column)
                 value = self._scope(None, row=node).value(node)
+                if any(isinstance(each, FieldRead) and each.name not in self._kinds for each in walk(value)):
+                    raise self._refused(node, f"expected columns of one row in {self._said(node)} but got PREV or NEXT")
                 free = (f"{of}_{i}" for i in itertools.count() if f"{of}_{i}" not in self._text.text.lower())
                 name = next((known for known, one in values.items() if one == value), None) or next(
                     each for each in free if each not in {*values, *self._kinds}
@@ -337,7 +339,7 @@ class _SqlText:
         reader = self._scope(None)
         times = [name for name, value in values.items() if reader._is_time(value)]
         scales = {name: reader._scale(value) for name, value in values.items()}
-        cls, self._computed = with_computed(self._schema, values, times, lambda name, wrong: RefusedError(wrong, match.place))
+        cls, self._computed = with_computed(self._schema, values, times, match.place)
         self._schema = Schema.of(cls, "event")
         more = [field for field in self._schema.fields if field.name in values]
         self._kinds |= {field.name: field.type for field in more}

@@ -71,8 +71,8 @@ class StackedQuery(Pattern):
         if self.unordered is not None:
             raise self.unordered
 
-    def operator(self, **options: Unpack[OperatorOptions]) -> RowChain:
-        """Make an operator of each, used as one; options: `TAKES`, as of `Query.operator`."""
+    def operator(self, **options: Unpack[OperatorOptions]) -> Any:
+        """Make an operator of each, used as one, a `RowChain`; options: `TAKES`, as of `Query.operator`."""
         shared = self._shared(Options(**said_options(options, "StackedQuery.operator")).said)
         made = [link.operator(**each) for link, each in zip(self.links, shared)]
         return made[0] if len(made) == 1 else RowChain(*made)
@@ -81,13 +81,12 @@ class StackedQuery(Pattern):
         """Refuse to match within the values of another column."""
         raise AfaError(f"expected one MATCH_RECOGNIZE, by {key!r}, but got {self!r}")
 
-    def restore(self, blob: bytes, **options: Any) -> RowChain:
+    def restore(self, blob: bytes, **options: Any) -> Any:
         """Make the operator that ``snapshot`` saved; options: of `TAKES`, as of `Query.restore`."""
         shared = zip(self.links, self._shared(options_again(options)))
         if len(self.links) == 1:
             return next(link.restore(blob, **each) for link, each in shared)
-        found: Any = RowChain.restore([functools.partial(link.restore, **each) for link, each in shared], blob)
-        return found  # type: ignore[no-any-return]
+        return RowChain.restore([functools.partial(link.restore, **each) for link, each in shared], blob)
 
     def _shared(self, said: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the options of each operator."""
@@ -146,6 +145,6 @@ class StackedQuery(Pattern):
         return StackedQuery, (self.links, self.unordered)
 
 
-def _made(automaton: Automaton, query: StackedQuery) -> RowChain:
+def _made(automaton: Automaton, query: StackedQuery) -> Any:
     """Make an operator on a worker of Spark."""
     return query.operator(tick="us")

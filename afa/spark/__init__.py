@@ -4,6 +4,7 @@
 
 plan            `match`
 whole_sql       `sql`; changes_read: how a statement reads the changes of a stream
+computed_rows   columns that a query in SQL computes of each row, its keys among them
 pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
 backtest_plan   `backtest`: many patterns over a static table, after one shuffle
 replay_plan     `replay`: a static table, read only where a match can lie

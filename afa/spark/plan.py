@@ -12,13 +12,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
-from afa.language.stacked_query import StackedQuery
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, Unpack, options_of, takes_options
-from afa.spark.computed_columns import computed_rows
+from afa.spark.computed_rows import computed_rows
 from afa.spark.dealing import at_once, finished, labelled, packed, spark_schema, to_all, without
 from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
@@ -156,8 +155,7 @@ def match(
     or ``speculation=`` is refused: use a second query.
     """
     asked_for, late, on_fault = options_of(options, "match", TAKES), policy_of("late", late), policy_of("on_fault", on_fault)
-    made = pattern.links[0].computed if isinstance(pattern, StackedQuery) else []
-    pattern, with_columns = computed_rows(pattern, time) if made else (pattern, lambda rows: rows)
+    pattern, with_columns, made = computed_rows(pattern, time)
     given = said_of(pattern, asked_for, time=time, until=until, arcs=arcs, checkpoint=checkpoint)
     automaton, said, asked, query = given
     asked = asked._replace(said={**asked.said, "computed": made}) if made else asked

@@ -137,7 +137,7 @@ def shows(level: Level, rows: list[TableRow]) -> int:
 @functools.lru_cache(maxsize=16)
 def levels_of(seed: str, family: int, count: int) -> tuple[Level, ...]:
     """The levels of a family of worlds: of several drafts of each the one that shows most of some rows."""
-    choose, has = Seeded(f"between/{seed}/{family}"), features() - {"INTERVAL", "DECIMAL"}
+    choose, has = Seeded(f"between/{seed}/{family}"), features() - {"INTERVAL", "DECIMAL", "computed"}
     levels, rows = list[Level](), [TableRow(row, row.at or 0, FOREVER) for row in sample(choose)]
     for i in range(count):
         inner = i < count - 1

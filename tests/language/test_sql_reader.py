@@ -160,7 +160,7 @@ REFUSED = [
     (sql("a AS price > 1", rest="SUBSET s = (a, z)"), "expected variables of the pattern in SUBSET but got 'z'"),
     (sql("a AS price > 1", rest="SUBSET b = (a)"), "expected a new name for a SUBSET but got 'b'"),
     (sql(order="at, nobody, price"), "expected a field of Tick but got 'nobody'"),
-    (sql(order="at, lower(price)"), "lower(price) as a key or an order"),
+    (sql(order="at, lower(price)"), "expected a text but got 'price', a float"),
     (sql(more="AFTER MATCH SKIP TO LAST z"), "expected a variable of the pattern in AFTER MATCH SKIP but got 'z'"),
     (sql(more="AFTER MATCH SKIP TO FIRST a"), "the same match would be found for ever"),
     ("SELECT price FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.price AS p PATTERN (a))", "expected * or names of MEASURES"),

@@ -87,6 +87,7 @@ PROBES = {
     "backticks": probe("`A`.`v` AS `m0`"),
     "INTERVAL": probe(within="INTERVAL '5' SECOND"),
     "DESC": probe(order="at, seq DESC"),
+    "computed": probe(order="at, seq * 2").replace("BY key", "BY UPPER(key)"),
     "qualified": probe().replace("BY key", "BY t.key"),
     "WHERE": probe(tail="WHERE m0 > 1"),
     "SELECT expressions": probe(select="m0 + 1 AS x"),
@@ -530,7 +531,7 @@ def draft(choose: Choices, has: frozenset[str]) -> Statement | None:
         "subset": f"SUBSET {sets}" if sets else "", "head": "", "select": "*", "of": "t", "tail": "",
     }  # fmt: skip
     found = Statement(dialect, has, clauses, texts, tuple(each.text for each in measures), {n: e.text for n, e in define.items()})
-    return around(make, found)
+    return computed(make, around(make, found))
 
 
 ROWS = {
@@ -583,6 +584,27 @@ def around(make: Maker, of: Statement) -> Statement:
         if make.on("DISTINCT", chance=20):
             texts["select"] = f"DISTINCT {texts['select']}"
             of = replace(of, distinct=True)
+    return replace(of, texts=texts)
+
+
+KEYS: dict[str, Callable[[Any], Any]] = {
+    "UPPER([key])": lambda row: row.key and row.key.upper(),
+    "CASE WHEN [key] = 'k' THEN 'l' ELSE [key] END": lambda row: "l" if row.key == "k" else row.key,
+    "[n] % 3": lambda row: row.n % 3,
+    "UPPER([key]), [n] % 2": lambda row: (row.key and row.key.upper(), row.n % 2),
+    "[key], [n] % 2": lambda row: (row.key, row.n % 2),
+}
+
+
+def computed(make: Maker, of: Statement) -> Statement:
+    """The statement with expressions in PARTITION BY and ORDER BY, or without."""
+    texts = dict(of.texts)
+    if of.texts["key"] and make.on("computed", chance=20):
+        text = make.choose.one(tuple(KEYS))
+        texts["key"] = f"PARTITION BY {text}"
+        of = replace(of, clauses=replace(of.clauses, partition=KEYS[text]))
+    if make.on("computed", chance=10):
+        texts["order"] = f"[at], {'-[seq]' if texts['order'].endswith('DESC') else '[seq] * 2 + 1'}"
     return replace(of, texts=texts)
 
 

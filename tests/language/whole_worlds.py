@@ -188,7 +188,7 @@ def words_of(statement: Statement) -> set[str]:
         "WHERE",
         "WITH u",
     )
-    words += ("CASE", "CLASSIFIER(", "ALL ROWS", "WITHIN", "0.", "1.1")
+    words += ("PARTITION BY UPPER", "% ", "* 2 + 1", "CASE", "CLASSIFIER(", "ALL ROWS", "WITHIN", "0.", "1.1")
     return {f"has {word}" for word in words if word in text}
 
 

@@ -18,13 +18,15 @@ from afa.spark.typed import SPARK, column, micros, taken
 from speculation.computed_fields import ComputedFields, ComputedValue
 
 
-def computed_rows(query: StackedQuery, time: str) -> tuple[Any, Callable[[DataFrame], DataFrame]]:
-    """Return a statement over rows that have the columns which it computes of each, and what gives them to rows.
+def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], DataFrame], list[str]]:
+    """Return a pattern over rows that have the columns which it computes of each, what gives them to rows, and their texts.
 
     ``time`` is the column of times. Times among them are microseconds, as elsewhere on Spark.
     """
-    first, made = query.links[0], query.links[0].tree.computed
-    assert made is not None
+    first = query.links[0] if isinstance(query, StackedQuery) else None
+    made = None if first is None else first.tree.computed
+    if first is None or made is None:
+        return query, lambda rows: rows, []
     links = (Query(replace(first.tree, computed=None)), *query.links[1:])
     stage, instant = ComputedFields(made.event, first.tree.event, made.values), Schema.of(made.event, "event").instant
 
@@ -44,7 +46,7 @@ def computed_rows(query: StackedQuery, time: str) -> tuple[Any, Callable[[DataFr
             rows = rows.withColumn(value.field.name, of(*map(read, value.read)))
         return rows
 
-    return links[0] if len(links) == 1 else StackedQuery(links, query.unordered), with_columns
+    return links[0] if len(links) == 1 else StackedQuery(links, query.unordered), with_columns, first.computed
 
 
 def _of_row(value: ComputedValue) -> Callable[..., Any]:

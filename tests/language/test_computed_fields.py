@@ -1,0 +1,179 @@
+"""Expressions in PARTITION BY and ORDER BY, and columns of a view there: as if the events had fields of their values."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import afa
+from afa import AfaError, ChangeError, Punctuation, QueryError, SnapshotError, insert, retract
+
+
+class Reading(NamedTuple):
+    sensor: str | None
+    at: afa.Instant
+    x: float | None
+
+
+class Filled(NamedTuple):
+    sensor: str | None
+    at: afa.Instant
+    x: float | None
+    key_0: str | None
+    key_1: int
+    order_0: float | None
+
+
+REST = "MEASURES a.x AS x, a.sensor AS of, COUNT(*) AS n AFTER MATCH SKIP TO NEXT ROW PATTERN (a b+) {} DEFINE b AS b.x > a.x"
+COMPUTED = "PARTITION BY upper(sensor), at % 2 ORDER BY at, x * 2 DESC NULLS LAST"
+PLAIN = "PARTITION BY key_0, key_1 ORDER BY at, order_0 DESC NULLS LAST"
+
+
+def sql(clauses: str, of: str = "t", within: str = "", select: str = "*") -> str:
+    return f"SELECT {select} FROM {of} MATCH_RECOGNIZE ({clauses} {REST.format(within)})"
+
+
+def filled(row: Reading, le: int) -> Filled:
+    return Filled(*row, row.sensor and row.sensor.upper(), le % 2, None if row.x is None else row.x * 2)
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("within", ["", "WITHIN 20"])
+def test_late_rows_and_retractions(engine: Any, within: str) -> None:
+    """By call, one by one or together, restored in between: the changes are those of events that have the fields."""
+    query = afa.sql(sql(COMPUTED, within=within), event=Reading)
+    op: Any = query.operator(engine=engine)
+    plain: Any = afa.sql(sql(PLAIN, within=within), event=Filled).operator(engine=engine)
+    choose, t, force, retractions = random.Random(7), 0, dict[Any, tuple[Reading, int]](), 0
+    for _ in range(250):
+        batch: list[Any] = []
+        for _ in range(choose.choice((1, 1, 4))):
+            t += choose.randint(0, 2)
+            if force and choose.random() < 0.3:
+                row, le = force.pop(choose.choice([*force]))
+                batch.append((retract, row, le))
+                continue
+            row, le = (
+                Reading(choose.choice("aAbB"), None, choose.choice((None, 1.0, 2.0, 3.0))),
+                max(0, t - choose.choice((0, 0, 9))),
+            )
+            place = str(row.sensor).upper(), row.x, le
+            if place not in force:
+                force[place] = row, le
+                batch.append((insert, row, le))
+        if choose.random() < 0.1:
+            op = query.restore(op.snapshot(), engine=engine)
+        found = [[make(row, le) for make, row, le in batch], [make(filled(row, le), le) for make, row, le in batch]]
+        if len(batch) == 1:
+            (mine,), (other,) = found
+            out = op.push(mine), plain.push(other)
+        else:
+            out = op.push_many(found[0]), plain.push_many(found[1])
+        assert [(tuple(each.payload), *each[1:]) for each in out[0]] == [(tuple(each.payload), *each[1:]) for each in out[1]]
+        retractions += sum(each.diff < 0 for each in out[0])
+    assert retractions > 10
+
+
+HOURS = [datetime(2026, 1, 1) + timedelta(hours=h) for h in (1, 2, 3, 26, 27)]
+FRAME = pa.table({"sensor": ["a", "A", "b", "a", None], "at": HOURS, "x": [1.0, 2.0, 3.0, 4.0, 5.0]})
+
+
+def counted(clauses: str, measures: str = "", of: str = "t", select: str = "*") -> str:
+    return f"SELECT {select} FROM {of} MATCH_RECOGNIZE ({clauses} MEASURES {measures}COUNT(*) AS n PATTERN (a+))"
+
+
+STACKED = "(SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sensor ORDER BY at {} AFTER MATCH SKIP TO NEXT ROW PATTERN (a)))"
+MIDNIGHT, NEXT_DAY = datetime(2026, 1, 1), datetime(2026, 1, 2)
+FRAMES = {
+    "keys": (
+        counted("PARTITION BY upper(sensor), CAST(at AS DATE) ORDER BY at, x * 2"),
+        [("A", MIDNIGHT, 2), ("B", MIDNIGHT, 1), ("A", NEXT_DAY, 1), (None, NEXT_DAY, 1)],
+    ),
+    "a rank": (
+        counted("PARTITION BY upper(sensor) ORDER BY -x", "FIRST(a.x) AS f, "),
+        [("A", 4.0, 3), ("B", 3.0, 1), (None, 5.0, 1)],
+    ),
+    "of a view": (
+        counted("PARTITION BY k ORDER BY at", of="(SELECT at, x, lower(sensor) AS k FROM t)"),
+        [("a", 3), ("b", 1), (None, 1)],
+    ),
+    "renamed": (
+        counted("PARTITION BY k ORDER BY t0, y", of="(SELECT sensor AS k, at AS t0, x AS y FROM t)", select="k, n"),
+        [("a", 2), ("A", 1), ("b", 1), (None, 1)],
+    ),
+    "over one another": (
+        counted("PARTITION BY upper(sensor) ORDER BY t1, -x", of=STACKED.format("MEASURES LAST(a.at) AS t1, a.x AS x")),
+        [("A", 3), ("B", 1), (None, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_frames_and_files(name: str, tmp_path: Path) -> None:
+    text, expected = FRAMES[name]
+    found = afa.find(text, FRAME)
+    names = [each for each in found.column_names if each not in ("le", "re")]
+    assert sorted(map(repr, zip(*(found[each].to_pylist() for each in names)))) == sorted(map(repr, expected))
+    pq.write_table(FRAME, tmp_path / "t.parquet")
+    assert afa.find(text, tmp_path / "t.parquet").equals(found)
+    of_pandas = afa.find(text, FRAME.to_pandas())
+    assert isinstance(of_pandas, pd.DataFrame)
+    assert [*map(str, of_pandas["n"])] == [*map(str, found["n"].to_pylist())]
+    of_dict = afa.find(text, {each: FRAME[each].to_pylist() for each in FRAME.column_names})
+    assert of_dict["n"].tolist() == found["n"].to_pylist()
+    if name != "a rank":
+        (of_operator,) = afa.sql(text, event=FRAME).operator().push_many([FRAME.slice(0, 2), FRAME.slice(2)], time="at")
+        assert sorted(map(repr, of_operator.drop_columns("diff").to_pylist())) == sorted(map(repr, found.to_pylist()))
+
+
+def test_all_rows_show_what_a_view_has() -> None:
+    """The key first, then what orders rows, then the rest; fields that are computed of an expression are not shown."""
+    text = (
+        "SELECT * FROM (SELECT at AS t0, lower(sensor) AS k, x FROM t) MATCH_RECOGNIZE (PARTITION BY k, x > 2 ORDER BY t0, x + 1 "
+        "MEASURES COUNT(*) AS n ALL ROWS PER MATCH PATTERN (a+))"
+    )
+    found = afa.find(text, FRAME)
+    assert found.column_names == ["k", "key_0", "t0", "n", "x", "le", "re"]
+    assert found["n"].to_pylist() == [1, 2, 1, 1, 1]
+
+
+def test_dicts_ids_promises_and_neighbours() -> None:
+    text = sql("PARTITION BY upper(sensor) ORDER BY at, x", within="WITHIN 9").replace("b.x > a.x", "b.x > PREV(b.x)")
+    op: Any = afa.sql(text, event=Reading).operator()
+    rows = [{"sensor": "a", "x": 1.0, "le": 1}, {"sensor": "A", "x": 2.0, "le": 2}, Punctuation(3)]
+    assert [each.diff for each in op.push_many(rows) if isinstance(each, afa.Change)] == [1]
+    op = afa.sql(sql("PARTITION BY upper(sensor) ORDER BY at, x"), event=Reading).operator(speculation=5)
+    assert op.push_many([insert(Reading("a", None, 1.0), 1), insert(Reading("A", None, 2.0), 2)]) == []
+    assert [each.diff for each in op.push_many([Punctuation(9)]) if isinstance(each, afa.Change)] == [1]
+
+
+def test_what_is_refused() -> None:
+    query = afa.sql(sql(COMPUTED), event=Reading)
+    op: Any = query.operator()
+    op.push(insert(Reading("a", None, 1.0), 1))
+    other: Any = afa.sql(sql(COMPUTED.replace("% 2", "% 3")), event=Reading)
+    with pytest.raises(SnapshotError, match=r"expected a snapshot of a query whose rows have key_0: .*, order_0: "):
+        other.restore(op.snapshot())
+    for call in (
+        lambda: afa.backtest({"one": query}, FRAME),
+        lambda: afa.backtest({"one": query}, afa.prepared(FRAME, key="sensor", time="at")),
+    ):
+        with pytest.raises(AfaError, match=r"expected columns in PARTITION BY and ORDER BY but got expressions \(key_0: "):
+            call()
+    with pytest.raises(ChangeError):
+        op.push(insert(Reading(5, None, 1.0), 2))  # type: ignore[arg-type]
+    assert op.push(insert(Reading("A", None, 2.0), 3))[0].payload.of == "a"  # a call that fails leaves nothing
+    by_zero: Any = afa.sql(sql("PARTITION BY 1 / x ORDER BY at"), event=Reading, dialect="trino").operator()
+    with pytest.raises(ZeroDivisionError, match=r"(?s)division.*in key_0, .*Reading"):
+        by_zero.push(insert(Reading("a", None, 0.0), 1))
+    with pytest.raises(QueryError, match="got PREV or NEXT"):
+        afa.sql(sql("PARTITION BY PREV(x) ORDER BY at"), event=Reading)
+    with pytest.raises(QueryError, match="expected a column of the table in PARTITION BY"):
+        afa.sql(sql("PARTITION BY x ORDER BY at", of="(SELECT at, x + 1 AS x, sensor FROM t)"), event=Reading)
