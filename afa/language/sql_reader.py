@@ -192,6 +192,7 @@ class _SqlText:
         self._key_shown: tuple[str, ...] = ()
         self._computed: Computed | None = None
         self._hidden_key: frozenset[str] = frozenset()
+        self._key_values = dict[str, Expr]()
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = self._of_none = False
         self._asked: Expr | None = None
@@ -305,23 +306,28 @@ class _SqlText:
         """Return the clauses with fields where PARTITION BY and ORDER BY have expressions, or columns that a view makes."""
         values, of_view = dict[str, Expr](), set[str]()
 
+        def free(of: str) -> str:
+            names = (f"{of}_{i}" for i in itertools.count())
+            return next(n for n in names if n not in values and n not in self._kinds and n not in self._text.text.lower())
+
         def field(node: Any, of: str) -> Any:
             if isinstance(node, exp.Column):
                 self._of_input(node)
                 name, value = self._view.named(node.name) or ("", Const(None))
-                if name in (*self._kinds, "") or (isinstance(value, FieldRead) and value.name == name):
+                if not name or (isinstance(value, FieldRead) and value.name == name):
                     return node
-                of_view.add(name)
+                if name in self._kinds:
+                    self._key_values |= {name: value} if of == "key" else {}
+                    name = next((known for known, one in values.items() if one == value), None) or free(of)
+                else:
+                    of_view.add(name)
             elif is_computed(node):
                 for column in node.find_all(exp.Column):
                     self._of_input(column)
                 value = self._scope(None, row=node).value(node)
                 if any(isinstance(each, FieldRead) and each.name not in self._kinds for each in walk(value)):
                     raise self._refused(node, f"expected columns of one row in {self._said(node)} but got PREV or NEXT")
-                free = (f"{of}_{i}" for i in itertools.count() if f"{of}_{i}" not in self._text.text.lower())
-                name = next((known for known, one in values.items() if one == value), None) or next(
-                    each for each in free if each not in {*values, *self._kinds}
-                )
+                name = next((known for known, one in values.items() if one == value), None) or free(of)
             else:
                 return node
             values[name] = value
@@ -585,7 +591,7 @@ class _SqlText:
 
     def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
         """Returns the values of SELECT; of each row the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
-        first, rest = self._columns(key) if every else ({}, {})
+        first, rest = self._columns(key) if every else (self._shown_keys(), {})
         self._tables |= {select.args["from_"].this.alias.lower()} - {""}
         if self._of_none:
             measures = {name: value if value == MatchNumber() else OfMatch(value) for name, value in measures.items()}
@@ -661,6 +667,11 @@ class _SqlText:
         values = {name: Ref(OF_ROW if self._shows_no_row else "", "last", of[name]) for name in names}
         ordered = [name for field in self._ordered_by for name in names if field in (name, of[name])]
         return {name: values[name] for name in ordered}, {n: v for n, v in values.items() if n not in ordered}
+
+    def _shown_keys(self) -> dict[str, Expr]:
+        """Return the columns of a view in PARTITION BY that are called as another field is, as values of a match."""
+        at_hand = OF_ROW if self._shows_no_row else ""
+        return {name: Ref(at_hand, "last", self._virtually(value)) for name, value in self._key_values.items()}
 
     def _skip(self, clause: tuple[Word, Word | None] | None) -> str:
         if clause is None or clause[1] is None:

@@ -157,7 +157,8 @@ def shown(statement: Statement, each: Any) -> Any:
     names = statement.names or tuple(f"m{i}" for i in range(len(statement.measures)))
     values = tuple(plain(getattr(each.payload, name)) for name in names)
     if statement.clauses.rows != "one":
-        values = (Row(*(getattr(each.payload, name, each.key) for name in Row._fields)), values)
+        key = each.key[0] if isinstance(each.key, tuple) else each.key  # beside an expression
+        values = (Row(*(getattr(each.payload, name, key) for name in Row._fields)), values)
     return (each.key, values, each.le, each.re)
 
 
