@@ -109,8 +109,8 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
         raise AfaError(
             f"expected a pattern of one operator and of certain times but got {first!r}: push_many of its operator takes a frame"
         )
-    if isinstance(getattr(first, "stage", None), ComputedFields):
-        computed = "; ".join(first.stage.numbers())
+    if isinstance(stage := getattr(first, "stage", None), ComputedFields):
+        computed = "; ".join(stage.numbers())
         raise AfaError(
             f"expected columns in PARTITION BY and ORDER BY but got expressions ({computed}), which afa.find and "
             f"operator() compute of each row: let the frame have a column of each"

@@ -59,7 +59,7 @@ def listed_columns(
     return columns
 
 
-def column_of(values: list[Any], kind: type, table: Table) -> Any:
+def column_of(values: list[Any], kind: Any, table: Table) -> Any:
     """Return values of a scalar type, None where one is missing, as a column like those of a table."""
     if table.in_arrow:
         import pyarrow as pa

@@ -37,7 +37,7 @@ from afa.language.sql_decimals import POWERS
 from afa.language.sql_expressions import MOST_PARTS, Scope, SqlExpressionReader, Variable
 from afa.language.sql_layers import Layers, check_table, layers_of, merged, tables_of
 from afa.language.sql_nodes import check
-from afa.language.sql_order import OrderReader, RowsOrdered
+from afa.language.sql_order import RANKED, OrderReader, RowsOrdered
 from afa.language.sql_select import AnswerReader
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, is_computed, statement_of
 from afa.language.sql_text import DIALECTS, plain
@@ -305,10 +305,11 @@ class _SqlText:
     def _with_computed(self, match: RowPatternMatch) -> RowPatternMatch:
         """Return the clauses with fields where PARTITION BY and ORDER BY have expressions, or columns that a view makes."""
         values, of_view = dict[str, Expr](), set[str]()
+        fields = {name.lower() for name in self._kinds}
 
         def free(of: str) -> str:
             names = (f"{of}_{i}" for i in itertools.count())
-            return next(n for n in names if n not in values and n not in self._kinds and n not in self._text.text.lower())
+            return next(n for n in names if n not in values and n not in fields and n not in self._text.text.lower())
 
         def field(node: Any, of: str) -> Any:
             if isinstance(node, exp.Column):
@@ -316,7 +317,7 @@ class _SqlText:
                 name, value = self._view.named(node.name) or ("", Const(None))
                 if not name or (isinstance(value, FieldRead) and value.name == name):
                     return node
-                if name in self._kinds:
+                if name.lower() in fields:
                     self._key_values |= {name: value} if of == "key" else {}
                     name = next((known for known, one in values.items() if one == value), None) or free(of)
                 else:
@@ -339,7 +340,9 @@ class _SqlText:
             first = self._view.named(each.this.name) if not i and isinstance(each.this, exp.Column) else None
             time = first is not None and isinstance(first[1], FieldRead) and self._kinds.get(first[1].name, int) in (int, None)
             if not time or each.args.get("desc"):
-                each.set("this", field(each.this, "order"))
+                made = field(each.this, "order")
+                each.meta[RANKED] = each.meta.get(RANKED, False) or (not i and made is not each.this)
+                each.set("this", made)
         if not values:
             return match
         reader = self._scope(None)
