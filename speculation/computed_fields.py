@@ -5,10 +5,11 @@ Each is an expression over one event, so that a retraction goes the way of its i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from afa.change import Change
 from afa.errors import SnapshotError, blame
@@ -16,9 +17,10 @@ from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
 from afa.expression.nodes import Expr, FieldRead, walk
 from afa.expression.text import text_of_expr
-from afa.io.listed_columns import column_of
+from afa.io.listed_columns import column_of, listed
 from afa.operator.tables import CallInput
 from afa.schema import Field, Schema, any_payload
+from afa.state.plain import Unfit, keys_in
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
@@ -54,9 +56,9 @@ class ComputedFields(Stage):
         """Return an event, of its class and in its form, as the operator gets it."""
         return self.filled.cls(*payload, *(value.of(payload) for value in self.values))
 
-    def of_columns(self, column: Callable[[str], list[Any]]) -> dict[Field, list[Any]]:
-        """Return the columns of the fields that are computed; ``column`` gives one of the events as a list."""
-        return {value.field: value.of_column(column) for value in self.values}
+    def of_columns(self, column: Callable[[str], Any]) -> dict[Field, tuple[list[Any], Any]]:
+        """Return the values of fields, each once, and their places by row; ``column`` gives one of the events."""
+        return {value.field: value.of_columns([column(field.name) for field in value.read]) for value in self.values}
 
     def punctuate(self, t: int) -> list[Change]:
         return []
@@ -86,11 +88,14 @@ class ComputedValue:
             blame(error, f"in {self.field.name}, {self.text}, of {payload!r}")
             raise
 
-    def of_column(self, column: Callable[[str], list[Any]]) -> list[Any]:
-        """Return the values of all rows, computed once for all that agree in what is read."""
-        of = functools.cache(self.of_row)
-        rows = zip(*(column(field.name) for field in self.read))
-        return [of(*row) for row in rows]
+    def of_columns(self, columns: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the values of rows, one of all that agree in what is read, and their places by row."""
+        n = len(columns[0])
+        try:
+            places, rows = keys_in(columns, False, n)
+        except Unfit:  # text that Arrow can't hold
+            places, rows = np.arange(n), [*zip(*map(listed, columns))]
+        return [self.of_row(*row) for row in rows], places
 
     def of_row(self, *row: Any) -> Any:
         """Return the value of an event of which ``row`` has the fields that are read."""
@@ -126,9 +131,9 @@ class ComputedInput(Front):
         if rows is None or self._coming.may_break(rows) or self._before_a_front:
             yield from super()._table_reaches(table, come)
         elif len(rows):
-            core, given = self._core, Table("arrow", rows, rows)
-            for field, values in self.stage.of_columns(lambda name: given.column(name).to_pylist()).items():
-                rows = rows.append_column(field.name, column_of(values, field.type, given))
+            core, like = self._core, Table("arrow", rows, rows)
+            for field, (values, places) in self.stage.of_columns(rows.column).items():
+                rows = rows.append_column(field.name, column_of(values, places, field.type, like))
             yield EventColumns(core).step(rows)
             core.progress.see(int(rows.column("le").to_numpy().max()))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.frames.frame_reading import FrameReading, finest_times
 from afa.io.frame import Frame, unit_of_times
-from afa.io.listed_columns import column_of, listed
+from afa.io.listed_columns import column_of
 from afa.language.query import Query
 from afa.schema import Schema
 from punctuation.time import FOREVER
@@ -33,15 +33,15 @@ def with_computed(query: Query, given: Any, time: str | None, tick: str | None) 
     tick = tick or query.tick or (time and unit_of_times(frame.times(time), time))
     times = frame.times(time) if time and tick else None
 
-    def column(name: str) -> list[Any]:
+    def column(name: str) -> Any:
         own = time if name == events.instant else None
-        return listed(frame.field(fields[name], events, tick) if own is None else frame.ticks(own, tick, "time"), name)
+        return frame.field(fields[name], events, tick) if own is None else frame.ticks(own, tick, "time")
 
     columns: dict[str, Any] = {name: frame.raw(name, "column") for name in frame.names if name not in frame.table.foreign}
-    for field, values in ComputedFields(made.event, filled.cls, made.values).of_columns(column).items():
+    for field, (values, places) in ComputedFields(made.event, filled.cls, made.values).of_columns(column).items():
         if field.name in filled.times and times is not None and tick is not None:
             ticks = np.array([FOREVER if value is None else value for value in values], np.int64)
-            columns[field.name] = times.of_ticks(ticks, tick, field.name)
+            columns[field.name] = times.of_ticks(ticks[places], tick, field.name)
         else:
-            columns[field.name] = column_of(values, field.type, frame.table)
+            columns[field.name] = column_of(values, places, field.type, frame.table)
     return query, frame.table.made(columns)

@@ -59,14 +59,14 @@ def listed_columns(
     return columns
 
 
-def column_of(values: list[Any], kind: Any, table: Table) -> Any:
-    """Return values of a scalar type, None where one is missing, as a column like those of a table."""
+def column_of(values: list[Any], places: Any, kind: Any, table: Table) -> Any:
+    """Return the values at some places, each of a scalar type or None, as a column like those of a table."""
     if table.in_arrow:
         import pyarrow as pa
 
-        return pa.chunked_array([pa.array(values, arrow_type(kind))])
+        return pa.chunked_array([pa.array(values, arrow_type(kind)).take(pa.array(places))])
     plain = kind is not str and not any(value is None for value in values)
-    return np.array(values, kind if plain else object)
+    return np.array(values, kind if plain else object)[places]
 
 
 def check_lengths(columns: Mapping[str, list[Any]], first: str = "le") -> None:
