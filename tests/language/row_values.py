@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 
@@ -113,6 +114,8 @@ def known(made: Callable[..., Any], *values: Callable[..., Any]) -> Callable[...
 
     def value(*of: Any) -> Any:
         found = [each(*of) for each in values]
+        if any(isinstance(each, float) for each in found):  # beside which a DECIMAL is one
+            found = [float(each) if isinstance(each, Decimal) else each for each in found]
         return None if None in found else made(*found)
 
     return value

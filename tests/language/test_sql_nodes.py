@@ -91,7 +91,8 @@ CORPUS = [
         AND at < TIMESTAMP '2024-01-01 10:00:00' AND at - a.at < INTERVAL '3:10' MINUTE TO SECOND)""",
 ]
 CORPUS.append("""SELECT * FROM (SELECT s, t.p, u.*, p + 1 AS q FROM t AS u WHERE p > 1)
-        MATCH_RECOGNIZE (ORDER BY at MEASURES SUM(q) AS x PATTERN (a))""")
+        MATCH_RECOGNIZE (PARTITION BY UPPER(s) ORDER BY at, p + 1 DESC, note || 'x' DESC NULLS FIRST
+        MEASURES SUM(q) AS x PATTERN (a))""")
 FLAGS = [
     ("Greatest", "ignore_nulls"), ("Least", "ignore_nulls"), ("TimestampTrunc", "input_type_preserved"),
     ("Trunc", "fractions_supported"), ("DateDiff", "date_part_boundary"), ("Round", "casts_non_integer_decimals"),
