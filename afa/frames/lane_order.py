@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from afa.compiled.lane_program import NoLanes
 from afa.frames.asked import OperatorPlan
-from afa.frames.result_order import by_digits, by_values, ranks_of, taken
+from afa.frames.result_order import by_values, ranks_of, taken
 from afa.frames.slicing import numbered, order_of
 from afa.frames.slicing import ranks_of as ranks_in_list
 from afa.model.event_order import is_list
 from afa.state.key_columns import KeyColumn, KeyColumns
-from afa.state.plain import Unfit, field_columns
+from afa.state.plain import Unfit, field_columns, stable_order
 
 
 class LaneOrder(NamedTuple):
@@ -45,7 +45,7 @@ class LaneOrder(NamedTuple):
         by, place = by_values(values), np.zeros(many, np.int64)
         place[there[by]] = np.arange(len(there))
         lane = place[codes]
-        within = by_digits([lane if index is None else lane[index]])
+        within = stable_order(lane if index is None else lane[index])
         ends = np.append(0, np.cumsum(np.bincount(lane, minlength=len(there))))
         keys = KeyColumns(len(parts), [KeyColumn.from_arrow(pa.array(taken(value, by))) for value in values])
         return cls(within if index is None else index[within], ends, keys, ranks)

@@ -14,11 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.state.key_columns import KeyColumn
-
-DIGIT = 16
-"""Bits of a number that are sorted at once: numpy sorts uint16 by radix."""
-FEW = 1 << 12
-"""So many rows or fewer are sorted by comparisons."""
+from afa.state.plain import stable_order
 
 
 def by_times(le: Any, re: Any) -> Any:
@@ -26,27 +22,12 @@ def by_times(le: Any, re: Any) -> Any:
     later = le[1:] > le[:-1]
     if later.all() or (later | ((le[1:] == le[:-1]) & (re[1:] >= re[:-1]))).all():
         return None
-    return by_digits([re, le])
-
-
-def by_digits(columns: Sequence[Any]) -> Any:
-    """Return the stable order of rows by columns of int64, the last of which counts most."""
-    if len(columns[0]) <= FEW:
-        return np.lexsort(columns)
-    order: Any = None
-    for column in columns:
-        low = column.min()
-        rest = column.view(np.uint64) - np.uint64(int(low) % (1 << 64))
-        for shift in range(0, int(rest.max()).bit_length(), DIGIT):
-            digit = (rest >> np.uint64(shift)).astype(np.uint16)
-            found = np.argsort(digit if order is None else digit[order], kind="stable")
-            order = found if order is None else order[found]
-    return np.arange(len(columns[0])) if order is None else order
+    return stable_order(re, le)
 
 
 def by_values(columns: Sequence[Any]) -> Any:
     """Return the stable order of rows by columns of any kind, the first of which counts most."""
-    return by_digits([ranks_of(column) for column in reversed(columns)])
+    return stable_order(*(ranks_of(column) for column in reversed(columns)))
 
 
 def settled(order: Any, times: Sequence[Any], columns: Sequence[Any]) -> Any:
