@@ -7,7 +7,7 @@ import functools
 import itertools
 import struct
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,8 @@ from afa.compiled.router import Router
 from afa.compiled.scan_reading import ScanReading
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
-from afa.engine import Budget, Ends, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
+from afa.engine import Budget, Ends, GivenColumns, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
 from afa.engine.logged import Cuts
-from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.state.key_columns import KeyColumns
@@ -147,18 +146,9 @@ class CompiledEngine:
         """Return the store that has a key, by its number, and the key's entry there."""
         return self.store.stores[code % self.store.shards], code // self.store.shards
 
-    def encode(
-        self,
-        columns: Mapping[str, Any],
-        times: Mapping[str, Any],
-        arcs: Sequence[Arc],
-        window: int | None,
-        key_columns: list[Any] | None,
-        single: bool,
-        /,
-    ) -> Encoded:
+    def encode(self, given: GivenColumns, /) -> Encoded:
         try:
-            return encode(self.store, columns, times, arcs, window, key_columns, single)
+            return encode(self.store, given)
         except MemoryError as error:
             raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
 

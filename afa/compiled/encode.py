@@ -18,6 +18,7 @@ from afa.compiled.kernel import layout as k
 from afa.compiled.memory import WordArray, address
 from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
+from afa.engine import GivenColumns
 from afa.model.arc import Arc
 from afa.schema import Field
 from afa.state.plain import Unfit, field_columns, ints, number_array, plain
@@ -207,20 +208,12 @@ def only(columns: WordArray, rows: Any) -> WordArray:
     return WordArray(words)
 
 
-def encode(
-    store: Store,
-    columns: Mapping[str, Any],
-    times: Mapping[str, Any],
-    arcs: Sequence[Arc],
-    window: int | None,
-    key_columns: list[Any] | None,
-    single: bool,
-) -> Encoded:
+def encode(store: Store, given: GivenColumns) -> Encoded:
     """Check that columns can go to the kernels as they are. O(1) for a column of numbers, O(n) for strings and keys.
 
-    ``columns``: the event's fields; ``times``: ``le``, optional ``re``, ``diff``, ``kind``, ``arc`` (of ``arcs``). ``single``:
-    whether a key is the value of its one column, or a tuple. Raises Unfit where the batch must go row by row.
+    Raises Unfit where the batch must go row by row.
     """
+    columns, times, window, keys, single, arcs = given
     le, diff, arc = ints([times.get(name) for name in ("le", "diff", "arc")])
     kind = None if times.get("kind") is None else _kinds(times["kind"], len(le))
     n, slots = len(le), store.payloads.layout.slots
@@ -248,11 +241,11 @@ def encode(
             raise Unfit
         ordered = store.strings.numbers_of(store.event_order.texts(found))
     key = None
-    if key_columns is not None:
-        coded = (column for slot, column in zip(slots, found) if single and columns[slot.field.name] is key_columns[0])
+    if keys is not None:
+        coded = (column for slot, column in zip(slots, found) if single and columns[slot.field.name] is keys[0])
         column = next(coded, None)
         if column is None or column.texts is None or column.present is not None or FEW * len(column.texts) > n:
-            key = store.directory.numbers_of(key_columns, single, n)
+            key = store.directory.numbers_of(keys, single, n)
         else:
             key = store.directory.numbers_of_texts(column.texts, column.values)
     order, name = store.sequence_slot, store.directory.name

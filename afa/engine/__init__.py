@@ -22,7 +22,7 @@ by_rows         what follows for engines that take events one by one
 
 from afa.engine.budget import Budget
 from afa.engine.by_rows import ByRows
-from afa.engine.engine_values import Ends, Living, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
+from afa.engine.engine_values import Ends, GivenColumns, Living, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
 from afa.engine.logged import Logged
 from afa.engine.protocol import Batch, Engine, Host, NumberedEngine
 
@@ -32,6 +32,7 @@ __all__ = [
     "ByRows",
     "Ends",
     "Engine",
+    "GivenColumns",
     "Host",
     "Living",
     "Logged",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change, put_in_order
-from afa.engine.engine_values import PathTotals, Picks, SoughtMatch, Ways
+from afa.engine.engine_values import GivenColumns, PathTotals, Picks, SoughtMatch, Ways
 from afa.engine.logged import Cuts, Logged
 from afa.engine.protocol import Batch, Host
 from afa.errors import AfaError
@@ -47,7 +47,7 @@ class ByRows:
         self.check_ties()
         return self.collect()
 
-    def encode(self, *columns: Any) -> Batch:
+    def encode(self, given: GivenColumns, /) -> Batch:
         """Refuse: all columns go row by row."""
         raise Unfit
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.journal import Journal
+from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
@@ -28,6 +29,17 @@ class Setup(NamedTuple):
     gaps: str | None = None
     threads: int = 1  # keys may be worked on side by side in so many; an engine need not
     longest: bool = False  # whether of matches with equal payload and LE only the one with the largest RE is in force
+
+
+class GivenColumns(NamedTuple):
+    """A table for an engine: lists, or columns of numpy, pandas or Arrow."""
+
+    events: Mapping[str, Any]  # the event's fields
+    times: Mapping[str, Any]  # ``le``; where the table has them ``re``, ``diff``, ``kind``, ``arc``
+    window: int | None  # the length of lifetimes without an ``re``
+    keys: list[Any] | None = None  # the columns of the key; None: there is none
+    single: bool = True  # whether a key is the value of its one column, or a tuple
+    arcs: Sequence[Arc] = ()  # those to which the column ``arc`` refers by number
 
 
 class Sizes(NamedTuple):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Protocol
 
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.engine.budget import Budget
-from afa.engine.engine_values import Ends, Living, PathTotals, Picks, Sizes, SoughtMatch, Step, Ways
+from afa.engine.engine_values import Ends, GivenColumns, Living, PathTotals, Picks, Sizes, SoughtMatch, Step, Ways
 from afa.engine.logged import Cuts, Logged
-from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.state.states import States
@@ -130,30 +129,8 @@ class Engine(Protocol):
     def serial(self) -> int:
         """The number of the call, for an engine that ends calls itself."""
 
-    def encode(
-        self,
-        columns: Mapping[str, Any],
-        times: Mapping[str, Any],
-        arcs: Sequence[Arc],
-        window: int | None,
-        key_columns: list[Any] | None,
-        single: bool,
-        /,
-    ) -> Batch:
-        """Returns columns as `run_columns` takes them; lists, numpy, pandas or Arrow.
-
-        Parameters
-        ----------
-        columns
-            The event's fields.
-        times
-            ``le``; where the table has them ``re``, ``diff``, ``kind``, ``arc``.
-        arcs
-            The arcs that the column ``arc`` refers to by number.
-        window
-            The length of lifetimes without an ``re``.
-        single
-            Whether a key is the value of its one column, or a tuple.
+    def encode(self, given: GivenColumns, /) -> Batch:
+        """Return columns as `run_columns` takes them.
 
         Raises
         ------

@@ -19,7 +19,7 @@ from afa.operator.collapsed_output import Collapsing
 from afa.operator.members import Events, Members
 from afa.operator.options import Options
 from afa.operator.postponed_output import by_automaton, by_words
-from afa.operator.told_anew import PathOutput
+from afa.operator.told_anew import PathOutput, match_name
 from afa.schema import Schema, any_payload
 
 LINEAGE = "lineage"
@@ -42,7 +42,7 @@ class Announcing(PathOutput):
         self.options += [["tell", LINEAGE]] if again else []
 
     def read(self, held: LineageSource, matches: list[Change]) -> dict[Any, tuple[Change, Events]]:
-        return {_name(match): (match, events) for match, events in zip(matches, events_of(held, matches))}
+        return {match_name(match): (match, events) for match, events in zip(matches, events_of(held, matches))}
 
     def told(self, core: Any, changes: list[Change]) -> list[Change]:
         held = core.held(whole=True)
@@ -69,16 +69,11 @@ class Announcing(PathOutput):
         """Return the matches that stay and have other events than before, with ``diff`` 0; not those that have come, too."""
         several = held.automaton.choice is not None  # then one may go, and another one that shows the same stay
         stays = (several and change.diff < 0 and lineage_in_force(held, change._replace(diff=1)) is not None for change in told)
-        left = {_name(change) for change, stay in zip(told, stays) if not stay}
+        left = {match_name(change) for change, stay in zip(told, stays) if not stay}
         stay = {match: events for name, (match, events) in self._before.items() if name not in left}
         now = zip(stay.items(), events_of(held, list(stay)))
         changed = [(match, events) for (match, before), events in now if _set_of(events) != _set_of(before)]
         return [self._with_members(match._replace(diff=0), events) for match, events in changed]
-
-
-def _name(match: Change) -> Any:
-    """Return what tells matches apart."""
-    return any_payload(match.payload), match.le, match.re, match.key
 
 
 def _set_of(events: Events) -> set[Any]:

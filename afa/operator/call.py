@@ -19,7 +19,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.conditions.promised import Conditions
-from afa.engine import Budget, Engine, Logged, Setup
+from afa.engine import Budget, Engine, GivenColumns, Logged, Setup
 from afa.engine.logged import Cuts
 from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
@@ -273,7 +273,7 @@ class Core(Twins, Member):
 
     def encoded(self, columns: dict[str, Any], times: dict[str, Any], of_keys: Any, arcs: Sequence[Any] = ()) -> Any:
         """Return columns of events in the engine's own form. Raises `Unfit` if their rows must go one by one."""
-        return self.engine.encode(columns, times, arcs, self.window, of_keys, self.keys is None or self.keys.single)
+        return self.engine.encode(GivenColumns(columns, times, self.window, of_keys, self.keys is None or self.keys.single, arcs))
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""

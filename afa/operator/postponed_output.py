@@ -22,8 +22,8 @@ from afa.lineage.match_ends import LineageSource, lineage_in_force
 from afa.lineage.satisfying import condition_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.operator.told_anew import ToldAnew
-from afa.schema import Schema, any_payload
+from afa.operator.told_anew import ToldAnew, match_name
+from afa.schema import Schema
 
 
 class Postponing(ToldAnew):
@@ -34,7 +34,7 @@ class Postponing(ToldAnew):
         self._satisfied, self.options, self.tells = satisfied, options, bool(options)
 
     def name(self, match: Change) -> Any:
-        return any_payload(match.payload), match.le, match.re, match.key
+        return match_name(match)
 
     def derive(self, held: LineageSource, name: Any) -> Change | None:
         """Return the match, if it is in force and a path of it satisfies the condition."""

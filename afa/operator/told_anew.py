@@ -117,6 +117,11 @@ class ToldAnew(PathOutput):
         return Logged.of(found, self.shown)
 
 
+def match_name(match: Change) -> Any:
+    """Return what tells matches, or events, apart."""
+    return any_payload(match.payload), match.le, match.re, match.key
+
+
 def _least(rows: Any) -> int:
     """Return the smallest LE that rows in an engine's own form may touch."""
     return BEGINNING if rows.kind is not None else int(rows.le.min()) if len(rows.le) else FOREVER

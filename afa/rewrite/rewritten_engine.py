@@ -17,7 +17,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.conditions.promised import Paths, PromisesByKey
-from afa.engine import Budget, Engine, Host, NumberedEngine
+from afa.engine import Budget, Engine, GivenColumns, Host, NumberedEngine
 from afa.engine.logged import Cuts
 from afa.journal import Journal
 from afa.model.arc import TIMEOUT, Arc
@@ -225,20 +225,11 @@ class RewrittenEngine:
 
     # -- columns ---------------------------------------------------------------------------------------------------------------
 
-    def encode(
-        self,
-        columns: Mapping[str, Any],
-        times: Mapping[str, Any],
-        arcs: Sequence[Arc],
-        window: int | None,
-        key_columns: list[Any] | None,
-        single: bool,
-        /,
-    ) -> RewrittenBatch:
+    def encode(self, given: GivenColumns, /) -> RewrittenBatch:
         reduction = self.triggers.reduction
-        own, sets = _plain_columns(columns, times, reduction.schema), np.zeros(len(times["le"]), np.int64)
-        kept = {} if reduction.sequence is None else {reduction.sequence: columns[reduction.sequence]}
-        rows = self.inner.encode({reduction.field: sets, **kept}, times, arcs, window, key_columns, single)
+        own, sets = _plain_columns(given, reduction.schema), np.zeros(len(given.times["le"]), np.int64)
+        kept = {} if reduction.sequence is None else {reduction.sequence: given.events[reduction.sequence]}
+        rows = self.inner.encode(given._replace(events={reduction.field: sets, **kept}))
         return RewrittenBatch(rows, sets, own, reduction.schema)
 
     def run_columns(self, batch: RewrittenBatch, host: Host, cuts: Cuts | None = None) -> None:
@@ -287,10 +278,10 @@ class RewrittenEngine:
         self.inner.run_columns(batch.rows.only(rows, bool(events.all())), host, cuts)
 
 
-def _plain_columns(columns: Mapping[str, Any], times: Mapping[str, Any], schema: Schema) -> dict[str, Column]:
+def _plain_columns(given: GivenColumns, schema: Schema) -> dict[str, Column]:
     """Return the columns of the events' fields. Raises `Unfit` where one is not plainly of its type."""
-    n, names = len(ints([times["le"]])[0]), [field.name for field in schema.fields]
-    found = field_columns([columns[name] for name in names], schema.fields, n)
+    n, names = len(ints([given.times["le"]])[0]), [field.name for field in schema.fields]
+    found = field_columns([given.events[name] for name in names], schema.fields, n)
     return {name: _in_form(column, field) for name, column, field in zip(names, found, schema.fields)}
 
 

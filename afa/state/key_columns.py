@@ -172,13 +172,7 @@ class KeyColumn:
 
     def normal(self) -> KeyColumn:
         """Return the same values in the form that they alone decide."""
-        if self.kind is None:
-            return KeyColumn.of(self.values)
-        if self.present is None:
-            return self
-        if self.present.all():
-            return KeyColumn(self.kind, self.values)
-        return self if self.present.any() else KeyColumn(None, [None] * len(self))
+        return KeyColumn.of(self.values) if self.kind is None else self.settled()
 
     def same(self, other: KeyColumn) -> Any:
         """Return which values are equal, as an array of bools."""

@@ -13,7 +13,7 @@ from afa.model.keys import take_key
 from afa.operator.call import Output
 from afa.operator.match_lineage import lineage_in
 from afa.operator.tables import CallInput, Item
-from afa.schema import any_payload
+from afa.operator.told_anew import match_name
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
@@ -65,11 +65,6 @@ def left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
             ordered.append(outs[i][j])
     put_in_order(ordered)
     return [last[match_name(change), change.diff > 0] for change in ordered] + ([] if promise is None else [promise])
-
-
-def match_name(match: Change) -> Any:
-    """Return what tells matches, or events, apart."""
-    return any_payload(match.payload), match.le, match.re, match.key
 
 
 def polled(before: Sequence[ArcEvent], after: Sequence[ArcEvent]) -> Change | None:

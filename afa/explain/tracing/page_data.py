@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.explain.reasons.because import Because
-from afa.explain.reasons.call_items import match_name
 from afa.explain.reasons.telling import SentenceWords, plain, short, zone_of
 from afa.explain.reasons.why_changed import arc_change, is_arc
 from afa.explain.tracing.held_spans import threads_of
 from afa.explain.tracing.passed_states import PassedStates
+from afa.operator.told_anew import match_name
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 

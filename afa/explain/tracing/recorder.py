@@ -10,7 +10,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons import Reasons
-from afa.explain.reasons.call_items import lineage_now, match_name
+from afa.explain.reasons.call_items import lineage_now
 from afa.explain.reasons.why_changed import is_arc
 from afa.explain.tracing.page_data import Announcement, TracedChange, page_data, page_text
 from afa.io.whole_file import check_kind, write_text
@@ -22,6 +22,7 @@ from afa.operator.contract import OperatorLike
 from afa.operator.matching import Matching
 from afa.operator.patterns import pattern_of
 from afa.operator.tables import Item
+from afa.operator.told_anew import match_name
 from punctuation.promise import Punctuation
 
 EVENTS = 100_000

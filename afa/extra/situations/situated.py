@@ -146,7 +146,7 @@ class Situated(Front):
     def _encoded(self, lines: Any) -> Any:
         core = self._core
         columns, times, of_keys = self.stage.tables.columns(lines, core.keys)
-        return core.engine.encode(columns, times, [], core.window, of_keys, core.keys is None or core.keys.single)
+        return core.encoded(columns, times, of_keys)
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         core, stage = self._core, self.stage

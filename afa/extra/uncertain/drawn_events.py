@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.engine import GivenColumns
 from afa.extra.uncertain.bounded_automaton import LATEST, Bounded
 from afa.extra.uncertain.known_events import KnownEvents
 from afa.extra.uncertain.relevance import LeftOut, relevance
@@ -132,7 +133,7 @@ class Drawing:
                 columns, times_ = ({name: picked(each, places) for name, each in of.items()} for of in (columns, times_))
                 of_keys = [picked(each, places) for each in of_keys]
             try:
-                yield core.engine.encode(columns, times_, [], core.window, of_keys, False)
+                yield core.engine.encode(GivenColumns(columns, times_, core.window, of_keys, False))
             except Unfit:  # the engine in Python takes no columns
                 yield [item for item in self._one_by_one(part, le) if item[1].le >= since]  # type: ignore[operator]  # ticks
         core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
