@@ -101,7 +101,9 @@ def cases(keys: int, scale: int) -> Iterator[tuple[str, Case]]:
         yield name, (query, prices, {"time": "at"})
     arcs = [Arc("0", "1", "kind == 'a'"), Arc.skip("1", "True"), Arc("1", "2", "kind == 'c' and price > 102.5")]
     waiting = Automaton(start="0", final={"2"}, event=Priced, arcs=arcs)
-    yield "a, then c, 50 waiting", (waiting, prices, {**key, "time": "at", "window": 1000 * keys})
+    given = {**key, "time": "at", "window": 1000 * keys}
+    yield "a, then c, 50 waiting", (waiting, prices, given)
+    yield "a, then c, the longest", (waiting, prices, {**given, "longest": True})
 
 
 def measure(o: Options) -> list[Row]:

@@ -53,14 +53,15 @@ def sweep(job: CommandRequest) -> None:
     there = table.column_names
     reading = FrameReading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]
     try:
-        found = swept(labels, [each.pattern for each in made], Frame(table), reading, options, job.batch)
+        found = swept(labels, [each.pattern for each in made], Frame(table), reading, options, job.batch, counts=job.output is None)
     except AfaError:
         raise
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    matches = as_times(found.matches, leaving(rows.times, "arrow", shown, made[0].events, job.keys))
-    with writing(job.output, matches.schema) as write:
-        write(matches)
+    if found.matches is not None:
+        matches = as_times(found.matches, leaving(rows.times, "arrow", shown, made[0].events, job.keys))
+        with writing(job.output, matches.schema) as write:
+            write(matches)
     _show(found, job, len(table), time.perf_counter() - began)
 
 

@@ -111,9 +111,9 @@ class LaneChoice(LaneProgram):
         return arc_code(arc.kind, _own(fence), Make(tuple(items)), None, False, self.payload, self._register)
 
 
-def lane_program(automaton: Automaton, strings: Strings) -> LaneProgram:
-    """Return the code of an automaton over lanes. Raises `NoLanes`."""
-    return (LaneProgram if automaton.choice is None else LaneChoice)(automaton, strings)
+def lane_program(automaton: Automaton, strings: Strings, longest: bool = False) -> LaneProgram:
+    """Return the code of an automaton over lanes; ``longest``: as an option of the operator. Raises `NoLanes`."""
+    return LaneChoice(automaton, strings) if automaton.choice is not None else LaneProgram(automaton, strings, longest)
 
 
 def why_no_lanes(automaton: Automaton) -> str | None:

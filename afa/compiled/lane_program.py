@@ -23,6 +23,7 @@ from afa.compiled.encode import EncodedColumn, beyond, ends, numbered
 from afa.compiled.kernel import lane_loop, radix_sort
 from afa.compiled.kernel import layout as k
 from afa.compiled.linked import Linked
+from afa.compiled.linked_best import may_grow
 from afa.compiled.linked_loop import linked_lanes
 from afa.compiled.machine.native import native
 from afa.compiled.memory import address
@@ -54,7 +55,7 @@ class LaneProgram:
     bags = False
     """Whether what matches of one key agree in is shown as often as it comes."""
 
-    def __init__(self, automaton: Automaton, strings: Strings) -> None:
+    def __init__(self, automaton: Automaton, strings: Strings, longest: bool) -> None:
         if not automaton.ties:
             raise NoLanes("it refuses rows of one key and one time")
         if automaton.event_schema is None or any(field.type is None for field in automaton.event_schema.fields):
@@ -73,10 +74,12 @@ class LaneProgram:
         runs = any(arc.arc.may_stay for arc in events)
         of = [key for arc in events if (key := class_of(arc, numbers[arc.arc.src], runs)) is not None]
         classes, places = classes_of(events, numbers, Counter(of), runs)
+        if longest and may_grow(classes):
+            raise NoLanes("only the longest count, in lists that grow")
         self.strings, self.payload = strings, payload
         self.matches = RecordForms(Layout.of(automaton.match_schema), strings)
         self._classes, self._width = classes, register.width
-        self._loop = linked_lanes(classes, register.width, self.matches.layout.width, payload, runs, bool(waits))
+        self._loop = linked_lanes(classes, register.width, self.matches.layout.width, payload, runs, bool(waits), longest)
         self.row, self.entry = k.NodeRow.register + register.width, k.LogRow.register + register.width
         self.now = np.array([state in automaton.final for state in states], np.int64)
         self._begin = [0, k.FOREVER, 0, k.ALONE, *RecordForms(register, strings).words(automaton.register)]

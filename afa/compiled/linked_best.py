@@ -108,6 +108,13 @@ def best_rows(classes: Sequence[SlotClass], width: int, start: int = 0) -> BestR
     return BestRows(linked.address(), tuple(sorted(orders.items())), kept, keeping)
 
 
+def may_grow(classes: Sequence[SlotClass]) -> bool:
+    """Return whether lists of the best rows may grow: the event alone lets rows stay, of which another one asks the registers."""
+    found = [_best_slot(slot) for slot in classes]
+    grow = {of.slot.state for of in found if of.stays and not of.rest}
+    return any(of.rest and of.slot.state in grow for of in found)
+
+
 def _best_slot(slot: SlotClass) -> BestSlot:
     fence = slot.code.fence
     items = () if fence is None else fence.items if fence.op == "all" else (fence,)

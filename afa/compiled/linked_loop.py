@@ -30,14 +30,17 @@ def linked_loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs:
     )
 
 
-def linked_lanes(classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, waits: bool) -> Linked:
+def linked_lanes(
+    classes: Sequence[SlotClass], width: int, shown: int, payload: Layout, runs: bool, waits: bool, longest: bool
+) -> Linked:
     """Return the loop over lanes; ``shown``: how many words of a register a match shows, ``waits``: whether there are time-outs."""
-    key = f"{shown} {int(waits)} {_key(classes, width, payload, runs, 0)}"
+    key = f"{shown} {int(waits)} {int(longest)} {_key(classes, width, payload, runs, 0)}"
     skips = Counter(c.state for c in classes if c.skip)
     # Whether rows may stay by one skip or another, or by an ignorable arc, or by a skip that takes note of what it passes.
     noted = any(c.skip and c.code.transfer is not None for c in classes)
     mixed = noted or any(n > 1 for n in skips.values()) or any(c.ignorable and not c.skip and c.state in skips for c in classes)
-    constants = {"SHOWN": shown, "WAITS": int(waits), "SKIPS": 2 if mixed else int(bool(skips))}
+    few = {"EACH": lane_loop.LONGEST_EACH, "SHORT": lane_loop.LONGEST_SHORT} if longest else {}
+    constants = {**few, "SHOWN": shown, "WAITS": int(waits), "LONGEST": int(longest), "SKIPS": 2 if mixed else int(bool(skips))}
     return Linked(
         lane_loop.lanes, key, _constants(classes, width, runs) | constants, _holes(classes, width, payload, runs, 0, k.Lane)
     )

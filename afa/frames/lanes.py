@@ -96,7 +96,8 @@ class LaneHistory:
         for slot in Layout.of(plan.events).slots:
             values = columns["le"] if slot.field.name == plan.events.instant else columns[slot.field.name]
             payload += once(slot.field, partial(lambda *of: [laid(each) for each in encoded(*of)], slot, values, self.strings))
-        may_cut = plan.window is not None and re is None and plan.automaton.choice is None
+        chosen = plan.automaton.choice is not None or plan.lanes.longest  # then a key has one lane
+        may_cut = plan.window is not None and re is None and not chosen
         most = max(SLICE, len(le) // (PARTS * threads)) if may_cut else len(le)
         bounds, of = once(("bounds", most), lambda: cut(le, index, order.ends, most))
         clock = last_of(end, once("latest", lambda: int(le.max()) if len(le) else BEGINNING))
@@ -124,7 +125,7 @@ def matches_of(columns: dict[str, Any], plan: OperatorPlan, threads: int | None,
 
     ``history``: its rows in lanes, if they are held for other patterns.
     """
-    (found,) = in_lanes([plan], lambda _: columns, threads, end, history or LaneHistory(held=False))
+    (found,) = in_lanes([plan], lambda _: columns, threads, end, history or LaneHistory(held=False), {})
     if isinstance(found, dict):
         return found
     rows, threads = by_time(columns, plan), threads if plan.native else 1
@@ -142,14 +143,22 @@ def in_lanes(
     threads: int | None,
     end: PartEnd,
     history: LaneHistory,
+    left: dict[int, str],
     counts: bool = False,
 ) -> list[Columns | int | None]:
     """Return the matches of each pattern in the rows of a frame, in order; or how many they are. None: operators have to take them.
 
-    ``columns``: the rows as a pattern takes them (`afa.frames.slicing.columns_of`).
+    ``columns``: the rows as a pattern takes them (`afa.frames.slicing.columns_of`). Why operators take rows of a pattern stands in
+    ``left`` then, by its place.
     """
     threads = cores() if threads is None else threads
-    made = [prepared_lanes(columns(plan), plan, threads, history, end) for plan in plans]
+    made: list[LaneWork | None] = []
+    for place, plan in enumerate(plans):
+        try:
+            made.append(prepared_lanes(columns(plan), plan, threads, history, end))
+        except NoLanes as why:
+            left[place] = str(why)
+            made.append(None)
     groups: dict[int, list[int]] = {}  # patterns of the same lanes go through them in turn, while these are in the cache
     for place, each in enumerate(made):
         if each is not None:
@@ -166,14 +175,21 @@ def in_lanes(
         if each is None:
             return None
         program, frame = each
+        keys = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(part.left for part in found[place])]).astype(np.int64)])
         # Whose matches are told apart, or numbered, where they are all there.
         whole = (frame.order.ranks is not None and not program.bags) or program.waits or plan.numbers
-        if counts and not whole and not any(len(part.left) for part in found[place]):
+        whole = whole or (plan.lanes.longest and any(part.tied for part in found[place]))
+        if counts and not whole and not len(keys):
             return sum(int(part.counts.sum()) for part in found[place])
         if counts:
-            (table,) = in_lanes([plan], columns, 1, end, history)
+            again: dict[int, str] = {}
+            (table,) = in_lanes([plan], columns, 1, end, history, again)
+            left.update((place, why) for why in again.values())
             return None if table is None else len(table["le"])  # type: ignore[index]
-        return matches(found[place], program, frame, plan, end)
+        if len(keys):
+            left[place] = f"lanes have left {len(keys):,} of {_keys(frame):,} keys (long lists, large ints)"
+            LOGGER.info("%s; %s go by the operator", left[place], "all rows" if len(keys) > FEW else "these")
+        return matches(found[place], keys, program, frame, plan, end)
 
     return in_threads([partial(finish, place) for place in range(len(plans))], threads)
 
@@ -195,26 +211,24 @@ def jobs(made: Sequence[LaneWork], threads: int, write: bool) -> list[Callable[[
     return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
 
-def prepared_lanes(
-    columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: PartEnd
-) -> LaneWork | None:
-    """Return the code of a pattern, and the rows that it takes; None: operators have to take them."""
+def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: PartEnd) -> LaneWork:
+    """Return the code of a pattern, and the rows that it takes. Raises `NoLanes`: operators have to take them."""
     if plan.lanes is None or "diff" in columns or (plan.automaton.choice is not None and "re" in columns):
-        return None
+        raise NoLanes("an option or a stage asks for it" if plan.lanes is None else "rows are retracted, or their ends are given")
     if plan.where is not None:
         history = LaneHistory(held=False)  # of other rows
     with history.lock:
         try:
             if not tables.takes_columns(plan.lanes, {name: column[:0] for name, column in columns.items()}):
-                return None  # names clash, as the operator tells
+                raise NoLanes("a field has the name of a column of matches")
             columns = columns if plan.where is None else _let_through(columns, plan.events, plan.where)
-            program = lane_program(plan.automaton, history.strings)
+            program = lane_program(plan.automaton, history.strings, plan.lanes.longest)
             if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
-                return None
+                raise NoLanes("the rows are few")
             frame = history.rows(columns, plan, threads, end)
             program.ready()
-        except (NoLanes, Unfit, ChangeError, UnicodeError):
-            return None
+        except (Unfit, ChangeError, UnicodeError):
+            raise NoLanes("its columns hold values that lanes do not take") from None
         return program, frame
 
 
@@ -228,12 +242,10 @@ def cuts(rows: LaneRows, threads: int, several: bool = False) -> list[tuple[int,
     return list(pairwise(found))
 
 
-def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: PartEnd) -> Columns | None:
-    """Return the matches in order; of the keys that lanes have left, what operators find. None: operators have to take all."""
-    left = np.unique(frame.of[np.concatenate([np.empty(0, np.int64), *(each.left for each in found)]).astype(np.int64)])
-    if len(left):
-        how = "all rows" if len(left) > FEW else "these"
-        LOGGER.info("lanes have left %d of %d keys (long lists, large ints); %s go by the operator", len(left), _keys(frame), how)
+def matches(
+    found: Sequence[LaneFound], left: Any, program: LaneProgram, frame: LaneFrame, plan: OperatorPlan, end: PartEnd
+) -> Columns | None:
+    """Return the matches in order; of the keys ``left`` by lanes, what operators find. None: operators have to take all."""
     if len(left) > FEW:
         return None
     try:
@@ -262,6 +274,11 @@ def matches(found: Sequence[LaneFound], program: LaneProgram, frame: LaneFrame, 
     if again or plan.numbers:
         objects = {name: column.objects() for name, column in table.items() if isinstance(column, KeyColumn)}
         table = joined([{**table, **objects, "diff": rows.diff}, *again], plan)
+    if mixed and plan.lanes.longest:
+        same = [column for name, column in table.items() if name != "re"]
+        order = settled(None, [table["le"]], [*same, ~table["re"]])
+        kept = None if order is None else np.sort(once(order, same))
+        table = table if kept is None else {name: taken(column, kept) for name, column in table.items()}
     if mixed:
         shown = [table["le"], table["re"], *(column for name, column in table.items() if name not in ("le", "re"))]
         order = settled(None, shown[:2], shown[2:])

@@ -38,10 +38,14 @@ class Backtest(NamedTuple):
         A row for each variant: ``variant``, ``matches``, ``withdrawn``.
     matches : frame or None
         The matches of all variants: ``variant``, and what `afa.find` returns of each; None where they were counted only.
+    by_operator : dict or None
+        By variant, why an operator took rows of it, all or those of some keys, which takes longer than lanes. None: not known, of
+        files that were not read as a whole, and on Spark.
     """
 
     table: Any
     matches: Any
+    by_operator: dict[Any, str] | None = None
 
 
 @renamed("workers")
@@ -183,7 +187,8 @@ def swept(
     """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
     names, plans = [_name(labels, place) for place in range(len(patterns))], plans_of(labels, patterns, frame, reading, options)
     rows = _Rows(frame, reading)
-    found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, counts)
+    left: dict[int, str] = {}
+    found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, left, counts)
     jobs = [
         _named(name, job)
         for plan, name, there in zip(plans, names, found)
@@ -195,7 +200,10 @@ def swept(
     for plan, there in zip(plans, found):
         tables.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)], plan) if there is None else there)
         withdrawn.append(0 if batch is False or rows.never(plan) else next(done))
-    return _written(labels, plans[0], tables, None if batch is False else withdrawn, frame, reading, counts)
+    points = list(zip(*labels.values()))
+    by_operator = {points[place] if len(labels) > 1 else points[place][0]: why for place, why in sorted(left.items())}
+    tested = _written(labels, plans[0], tables, None if batch is False else withdrawn, frame, reading, counts)
+    return tested._replace(by_operator=by_operator)
 
 
 class _Rows:

@@ -164,7 +164,7 @@ def automata(seed: str, count: int) -> int:
                 rows["to"] = [le + choose.number(1, 12) if choose.chance(80) else None for le in rows["at"]]
             if choose.chance(25):
                 given["order_by"] = choose.one(["n", "x", "s", "n desc, *"])
-            matches += same(pattern, rows, **given)
+            matches += same(pattern, rows, longest=choose.chance(30), **given)
     return matches
 
 
@@ -201,7 +201,10 @@ def queries(kind: str, seed: str, count: int) -> int:
         columns["at"] = columns.pop("when")
         del columns["diff"], columns["until"]
         if items:
-            matches += same(query, columns, threads=choose.number(1, 3), end=choose.one(["latest", "forever"]))
+            given: dict[str, Any] = {"threads": choose.number(1, 3), "end": choose.one(["latest", "forever"])}
+            matches += same(query, columns, **given)
+            if choose.chance(20):
+                same(query, columns, longest=True, **given)
     return matches
 
 
@@ -233,6 +236,10 @@ class Bare(NamedTuple):
 
 class Named(NamedTuple):
     k: int = 0
+
+
+class Low(NamedTuple):
+    low: int = 0
 
 
 class Ends(NamedTuple):
@@ -274,6 +281,41 @@ def test_keys_of_pandas_leave_in_their_type(dtype: str, taken: list[int]) -> Non
     found, expected = (afa.find(one("x > 0", Bare), rows, key="key", time="at", engine=e) for e in ("auto", "compiled"))  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(found, expected)
     assert taken[0]
+
+
+def test_of_the_longest_one_of_each_payload(taken: list[int]) -> None:
+    """Two states and registers that show the same at one time; a row that outlives another one of its state; rows of one time."""
+    arcs = [Arc("0", "1", "x < 3"), Arc.skip("1", "True"), Arc("1", "2", "x == 3"), Arc("1", "3", "x > 2", "(1,)")]
+    pattern = Automaton(start="0", final={"2", "3"}, event=Bare, register=Named(1), arcs=arcs)
+    rows = {"at": [1, 2, 3, 5, 5, 6], "to": [30, 9, 40, 20, 50, 60], "x": [1, 1, 2, 3, 3, 4], "k": [7] * 6}
+    for given in ({}, {"key": "other"}, {"order_by": "x"}):
+        rows["other"] = [1, 1, 1, 1, 1, 2]
+        assert same(pattern, rows, until="to", longest=True, **given) > 0
+        whole, counted = (
+            afa.backtest({"it": pattern}, rows, time="at", until="to", longest=True, counts=each, **given)  # type: ignore[arg-type]
+            for each in (False, True)
+        )
+        assert whole.table["matches"].tolist() == counted.table["matches"].tolist() == [len(whole.matches["le"])]
+    assert taken[0] > 0 == taken[1]
+
+
+def test_what_operators_took_is_told(taken: list[int]) -> None:
+    rows = {"k": [1, 2, 3], "x": [0, 1, 2**62], "at": [1, 2, 3]}
+    python = Automaton(start="0", final={"1"}, event=Bare, arcs=[Arc("0", "1", lambda e, r: taken is not e)])
+    patterns = {"fast": one("x > 0", Bare), "some": one("x * 4 > 3", Bare), "python": python}
+    tested = afa.backtest(patterns, rows, key="k", time="at", window=9)
+    assert tested.by_operator is not None
+    assert list(tested.by_operator) == ["some", "python"]
+    assert tested.by_operator["some"] == "lanes have left 1 of 3 keys (long lists, large ints)"
+    assert "runs in Python" in tested.by_operator["python"]
+    assert tested.table["matches"].tolist() == [2, 2, 3]
+    chosen = afa.backtest({"fast": patterns["fast"]}, rows, key="k", time="at", window=9, engine="compiled")
+    assert chosen.by_operator == {"fast": "an option or a stage asks for it"}
+    above = Automaton(start="0", final={"2"}, event=Bare, register=Low(), arcs=[
+        Arc("0", "1", "x < 3", "(e.x,)"), Arc.skip("1", "True"), Arc("1", "2", "x > r.low"),
+    ])  # fmt: skip
+    for longest, why in ((False, {}), (True, {"above": "only the longest count, in lists that grow"})):
+        assert afa.backtest({"above": above}, rows, time="at", longest=longest).by_operator == why
 
 
 def rows_of_sql(choose: Any) -> Frame:

@@ -14,7 +14,8 @@
 
     a frame of history, of any keys, without a block:
     lane_loop          an automaton that does not choose, rows that no     in_lanes             3 on 10,000 keys: lanes
-                       one revises
+                       one revises; where only the longest count,
+                       lists that stay short
     lane_scan          the same of one that chooses (AFTER MATCH           in_lanes             4 on 10,000 keys, 5 on one: sql
                        SKIP), where each match shows one row
 

@@ -27,6 +27,8 @@ WAITS = 0
 SKIPS = 0
 """1: rows may stay by skips, which pass all events of a step or none; 2: also by others, or taking note: then steps of several
 events are left to the operator."""
+LONGEST = 0
+"""Whether of the partial matches of one state and register only the one that lasts longest counts."""
 MORE = 1
 """That there are more rows to take, in another call."""
 ALIKE, SHORT = 256, 1 << 14
@@ -35,6 +37,8 @@ ASKED = 6
 """From so many rows of a list on the event is asked first whether it lets all of them stay: fewer are looked at sooner."""
 EACH = 64
 """How many rows of lists a row may look at, on average, until a lane is left to the operator, which takes long lists in parts."""
+LONGEST_EACH, LONGEST_SHORT = 8, 1 << 9
+"""The same, and SHORT, where the longest count."""
 
 
 @kernel
@@ -142,10 +146,10 @@ def take(w: Any, x: Lane, here: int) -> int:
                 x.stop, x.row, x.src, x.n = stop - first, first, src, n
                 return status
         # Each partial match once, by start: of one row they mostly are. What of them is final, and when the list may stay.
-        mixed, finals, states, low, high = int(several > 1), 0, 0, FOREVER, BEGINNING
+        mixed, finals, states, low, high = int(several > 1 or LONGEST), 0, 0, FOREVER, BEGINNING
         while True:
             if mixed:
-                count = settled(out, count)
+                count = outlived(w, out, count, several) if LONGEST else settled(out, count)
             finals, states, low, high, last, alike = 0, 0, FOREVER, BEGINNING, FOREVER, 0
             for k in range(count):
                 at = out + 8 * k * ROW_WORDS
@@ -256,6 +260,40 @@ def settled(out: int, count: int) -> int:
 
 
 @kernel
+def outlived(w: Any, out: int, count: int, several: int) -> int:
+    """Keep of each state and register the row of a list that lasts longest, in no order. Returns how many.
+
+    New rows come first, most of them alike; those that have stayed by a skip of one event differ from each other.
+    """
+    n = 0
+    for stayed in range(2):
+        new = n
+        for k in range(new, count):
+            row = out + 8 * k * ROW_WORDS
+            if (peek(row + 8 * NodeRow.end) != ALONE) == stayed:
+                i = (new if stayed and several == 1 else n) - 1
+                while i >= 0 and not same_thread(w, row, out + 8 * i * ROW_WORDS):
+                    i -= 1
+                if i < 0:
+                    exchange(out, k, n)
+                    n += 1
+                elif peek(row + 8 * NodeRow.until) > peek(out + 8 * (i * ROW_WORDS + NodeRow.until)):
+                    exchange(out, k, i)
+    return n
+
+
+@kernel
+def same_thread(w: Any, row: int, other: int) -> bool:
+    """Return whether two rows have one state and register."""
+    if peek(row + 8 * NodeRow.state) != peek(other + 8 * NodeRow.state):
+        return False
+    for j in range(WIDTH):
+        if peek(row + 8 * (NodeRow.register + j)) != peek(other + 8 * (NodeRow.register + j)):
+            return False
+    return True
+
+
+@kernel
 def exchange(out: int, one: int, other: int) -> None:
     """Exchange two rows of a list."""
     if one != other:
@@ -274,11 +312,12 @@ def told(w: Any, x: Lane, out: int, count: int, le: int, now: int) -> int:
         row = out + 8 * k * ROW_WORDS
         if peek(now + 8 * peek(row + 8 * NodeRow.state)):
             re = peek(row + 8 * NodeRow.until)
+            tied = tied | int(LONGEST and made > 0)
             if re <= past:
+                tied = 1
                 if made > ALIKE:
                     return LANE_LONG
-                tied = 1
-                if shown_before(out, k, now):
+                if LONGEST == 0 and shown_before(out, k, now):
                     continue
             past, made = max(past, re), made + 1
             if x.write:
