@@ -33,12 +33,15 @@ class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
 
 
 class Class(NamedTuple):
-    """The common part of arcs that may take the same slots."""
+    """The common part of arcs that may take the same slots.
+
+    Skips are the last ones of a state: a row that stays by another arc, too, has taken the event, whose time-outs fire behind it.
+    """
 
     state: int
+    skip: bool
     shape: str
     stays: bool
-    skip: bool
 
 
 class Slots(NamedTuple):
@@ -69,7 +72,7 @@ def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Class | None:
     """Return the class of an arc that reads events; None if Python runs it."""
     if arc.code is None or not arc.arc.reads_event:
         return None
-    return Class(state, arc.code.shape, arc.arc.may_stay and with_runs, arc.arc.kind == SKIP)
+    return Class(state, arc.arc.kind == SKIP, arc.code.shape, arc.arc.may_stay and with_runs)
 
 
 def at_once(events: Sequence[ArcEvent], of: Mapping[int, Class | None]) -> Counter[Class]:

@@ -299,6 +299,16 @@ def test_of_the_longest_one_of_each_payload(taken: list[int]) -> None:
     assert taken[0] > 0 == taken[1]
 
 
+def test_a_row_that_stays_by_a_skip_and_by_another_arc_has_taken_the_event(taken: list[int]) -> None:
+    """So its time-out fires behind the event. The arcs' code is in any order."""
+    for fences in itertools.permutations(["x % 2 == 0", "x == 0"]):
+        loops = [Arc("1", "1", fences[0]), Arc.skip("1", fences[1])]
+        arcs = [Arc("0", "1", "x == 1"), *loops, Arc.timeout("1", "w", "r.k")]
+        pattern = Automaton(start="0", final={"w"}, event=Bare, register=Named(), arcs=arcs)
+        assert same(pattern, {"at": [1, 3], "x": [1, 0]}) == 2
+    assert taken == [2, 0]
+
+
 def test_what_operators_took_is_told(taken: list[int]) -> None:
     rows = {"k": [1, 2, 3], "x": [0, 1, 2**62], "at": [1, 2, 3]}
     python = Automaton(start="0", final={"1"}, event=Bare, arcs=[Arc("0", "1", lambda e, r: taken is not e)])
