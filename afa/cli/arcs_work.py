@@ -95,8 +95,7 @@ def _rows(found: Listing) -> tuple[Row, ...]:
     for each in found.all():
         arc = each.arc
         ways = f"{arc.src} -> {arc.dst}" if arc.kind == CONSUME else f"{arc.src} -> {arc.dst} ({kind_of(arc)})"
-        transfer = "" if arc.transfer is None else function_text(arc.transfer)
-        rows.append((str(arc.name), found.begin_of(each), found.end_of(each), ways, fence_of(arc), transfer))
+        rows.append((str(arc.name), found.begin_of(each), found.end_of(each), ways, fence_of(arc), function_text(arc.transfer)))
     return tuple(rows)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
+from afa.cli.console import plain_table
 from afa.cli.fault import CommandError
 from afa.cli.load import is_query
 from afa.cli.pattern_run import PatternRun, given_pattern
@@ -82,16 +82,12 @@ def table(automaton: Automaton) -> Table:
 
     The column of names is left out where no arc has one.
     """
-    finals = final_states(automaton)
-    named = any(arc.name for arc in automaton.arcs)
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in (["name"] if named else []) + ["from", "to", "kind"]:
-        shown.add_column(column, overflow="fold")
-    for column, ratio in (("fence", 3), ("transfer", 2)):
-        shown.add_column(column, overflow="fold", ratio=ratio)
-    shown.add_column("final")
+    finals, named = final_states(automaton), any(arc.name for arc in automaton.arcs)
+    names = ["name"] * named + ["from", "to", "kind", "fence", "transfer", "final"]
+    rows = []
     for arc in automaton.arcs:
-        transfer = "" if arc.transfer is None else function_text(arc.transfer)
-        cells = [arc.src, arc.dst, kind_of(arc), fence_of(arc), transfer, "yes" if arc.dst in finals else ""]
-        shown.add_row(*(Text(cell) for cell in ([arc.name or ""] if named else []) + cells))  # Text: no markup inside
+        cells = [arc.src, arc.dst, kind_of(arc), fence_of(arc), function_text(arc.transfer), "yes" if arc.dst in finals else ""]
+        rows.append([arc.name or ""] * named + cells)
+    shown = plain_table(names, rows)
+    shown.columns[-3].ratio, shown.columns[-2].ratio = 3, 2
     return shown

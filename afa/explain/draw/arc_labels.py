@@ -133,7 +133,7 @@ def line_width(line: Sequence[TextPiece]) -> float:
 def label_of(drawn: Drawn, labels: str, register: type | None = None) -> ArcLabel:
     """Return the label of an arc; ``register``: the register's class, for the names of what a transfer sets."""
     arc = drawn.arc
-    fence, transfer = fence_of(arc), "" if arc.transfer is None else function_text(arc.transfer)
+    fence, transfer = fence_of(arc), function_text(arc.transfer)
     sign = SIGNS[kind_of(arc)]
     head = [TextPiece("kind", sign)] if sign else []
     lines: list[tuple[TextPiece, ...]] = []

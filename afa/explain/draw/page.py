@@ -49,9 +49,9 @@ def page(
     finals = final_states(automaton)
     rows = []
     for arc in automaton.arcs:
-        transfer = "" if arc.transfer is None else function_text(arc.transfer)
         to = f"{arc.dst} (final)" if arc.dst in finals else arc.dst
-        cells = [(name_of(arc), ""), (arc.src, ""), (to, ""), (kind_of(arc), ""), (fence_of(arc), "code"), (transfer, "code")]
+        cells = [(name_of(arc), ""), (arc.src, ""), (to, ""), (kind_of(arc), "")]
+        cells += [(fence_of(arc), "code"), (function_text(arc.transfer), "code")]
         rows.append("".join(f'<td class="{kind}">{escaped(cell)}</td>' for cell, kind in cells))
     head = "".join(f"<th>{name}</th>" for name in ("arc", "from", "to", "kind", "fence", "transfer"))
     parts = [

@@ -162,8 +162,10 @@ def _values_set(node: ast.expr, register: type | None) -> list[tuple[str | None,
     return [*zip(names, node.args), *((keyword.arg, keyword.value) for keyword in node.keywords)]
 
 
-def function_text(function: Callable[..., Any]) -> str:
-    """Return the text of a function, or its name where there is no source."""
+def function_text(function: Callable[..., Any] | None) -> str:
+    """Return the text of a function, or its name where there is no source; of none nothing."""
+    if function is None:
+        return ""
     name = getattr(function, "__name__", None)
     return text_of(function) or (name if isinstance(name, str) else type(function).__name__)
 

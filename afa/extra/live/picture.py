@@ -48,7 +48,7 @@ class Pictures:
                 "dst": arc.dst,
                 "kind": kind_of(arc),
                 "fence": fence_of(arc),
-                "transfer": "" if arc.transfer is None else function_text(arc.transfer),
+                "transfer": function_text(arc.transfer),
                 "label": name_of(arc),
                 "life": lifetimes(Drawn(0, arc, ((le, re),), tick=self._tick)),
             }
