@@ -167,7 +167,7 @@ class LastRows:
         """Take rows that come behind all of their keys, without the kernels. ``encode``: makes versions of columns of neighbours.
 
         Returns the rows, in words, whose neighbours they are: with copies below 0 as they were, then as they are; None: there are
-        none. And their versions. None: the kernels must take the piece.
+        none, or the operator lets these look at what comes. And their versions. None: the kernels must take the piece.
         """
         diff, tails = piece.times.get("diff"), self._tails
         if self._coming or self._lasts or len(piece.key) < MANY or (diff is not None and (diff < 1).any()):
@@ -189,12 +189,17 @@ class LastRows:
             versions = encode(dict(zip(self._stage.neighbours, columns)))
         except Unfit:
             return None
-        revised = self._followed(runs, sources, places)
+        alone = versions.looked_at()
+        revised = None
+        if alone is None:
+            revised = self._followed(runs, sources, places)
+        else:
+            self._count_followed(runs, sources, places)
         depth = places.shape[1]
         found, ends = np.full_like(places, ALONE), [runs.at(-1 - j) for j in range(depth)]
         at = np.concatenate([at for _, at in ends])
         rows = self.words_of(piece, at)
-        for look, (kind, column) in zip(looks, self._more):
+        for look, (kind, column) in zip(looks if alone is None else (), self._more):
             rows[:, column : column + 2] = self._two_words(look, kind, at)
         new, low = tails.put(rows), 0
         for j, (of, its) in enumerate(ends):
@@ -203,7 +208,7 @@ class LastRows:
             found[older, j] = places[older, j - runs.n[older]]
         tails.move(runs.keys, found)
         tails.waiting = (*tails.waiting, WaitingTable(piece, runs.keys, places, int(runs.le.max())))
-        return revised, versions
+        return revised, versions if alone is None else alone
 
     def _tails_of(self, keys: Any) -> Any:
         """Return the places of the tails of keys. None: they are not plainly in order."""
@@ -297,6 +302,20 @@ class LastRows:
                 old[:, k.RowPool.diff] *= -1
                 found += [old, new]
         return np.concatenate(found) if found else None
+
+    def _count_followed(self, runs: RowRuns, sources: Any, places: Any) -> None:
+        """Count the rows of tails that have got a neighbour, where the operator lets them look at it."""
+        words, window = self._tails.rows, self._stage.window
+        for j in range(max(0, *(offset for _, offset in self._beside), 0)):
+            other = np.zeros(len(places), np.bool_)
+            for (_, offset), source in zip(self._beside, sources):
+                its = np.flatnonzero((places[:, j] >= 0) & (runs.n > offset - j - 1)) if offset > j else places[:0, j]
+                at = runs.begin[its] + offset - j - 1
+                there = np.ones(len(at), np.bool_) if source.present is None else source.present[runs.order[at]]
+                if window is not None:
+                    there &= runs.le[at] - window < words[places[its, j], k.RowPool.le]
+                other[its] |= there
+            self._stage._revised += int(words[places[other, j], k.RowPool.diff].sum())
 
     def _flush(self) -> None:
         """Let the kernels take what has come in order, as it has left already."""

@@ -131,22 +131,13 @@ class LookBack(Front):
             return
         yield from self._versions(left)
 
-    def _versions(self, left: Any, then: Any = None) -> Iterator[Any]:
-        """Yield versions of events, in words, as columns if they are many; ``then``: those behind them, in the operator's form.
-
-        Where rows are chosen, all in one: of what comes together, what is shown again need not be taken back before.
-        """
+    def _versions(self, left: Any) -> Iterator[Any]:
+        """Yield versions of events, in words, as columns if they are many."""
         core, rows, found = self._core, self.stage.rows, None
         if len(left) > FEW and not self._before_a_front:
             with contextlib.suppress(Unfit):
                 found = core.encoded(*rows.fields(left, core.keys))
-        joined = None if found is None or then is None or core.automaton.choice is None else then.behind(found)
-        if joined is not None:
-            yield joined
-            return
         yield from (("event", change, change.key) for change in rows.changes(left)) if found is None else (found,)
-        if then is not None:
-            yield then
 
     def _pieces(self, table: Table) -> Iterable[Any]:
         """Return a table's events as rows, and the punctuations between them. `Unfit`: its rows must come one by one."""
@@ -184,10 +175,9 @@ class LookBack(Front):
             return
         core.progress.see(int(le.max()))
         revised, versions = ahead
-        if revised is None:
-            yield versions
-        else:
-            yield from self._versions(revised, versions)
+        if revised is not None:
+            yield from self._versions(revised)
+        yield versions
 
     def _see_rows(self, rows: Any) -> None:
         """Let the stage take rows in words; those that are late go to the policy."""

@@ -7,9 +7,11 @@ import random
 from collections import Counter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
-from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
+from afa import FOREVER, AfaError, Arc, Automaton, Change, Instant, Keyed, Operator, Punctuation, Query, insert, sql
+from afa.compiled.encode import Encoded
 from afa.errors import SnapshotError
 from speculation import LastBefore, last_rows
 from tests import oracle
@@ -353,3 +355,95 @@ def test_a_snapshot_says_how_far_a_promise_has_gone_on(passed: Any) -> None:
     assert LastBefore.restore(stage.snapshot(), like=stage).passed == 3
     with pytest.raises(SnapshotError, match="expected"):
         LastBefore.restore(forged(stage.snapshot(), (1, -1), passed), like=stage)
+
+
+class Trade(NamedTuple):
+    key: str
+    p: float
+    s: str | None
+    n: int
+    at: Instant | None = None
+
+
+def trades(define: str, within: str, rows: str) -> Query:
+    return sql(
+        f"""SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES FIRST(at) AS first, COUNT(*) AS many,
+        NEXT(LAST(p)) AS behind, LAST(LEAD(s, 2)) AS text {rows} PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN (a b*) {within}
+        DEFINE {define})""",
+        event=Trade,
+    )
+
+
+@pytest.mark.parametrize(("rows", "within"), [("ONE ROW", ""), ("ALL ROWS", "WITHIN 6")])
+@pytest.mark.parametrize(
+    "define",
+    [
+        "a AS NEXT(p) > p, b AS NEXT(s, 2) = 'x' OR PREV(p) < p",
+        "a AS LEAD(at) < at + 4 OR NEXT(n, 3) IS NULL, b AS p < NEXT(p, 2)",
+        "a AS PREV(n) IS NULL OR NEXT(s) IS NULL, b AS NEXT(p) <> p",
+        "a AS n > 0, b AS b.p > LAST(a.p) AND NEXT(b.s) IS NOT NULL",
+    ],
+)
+def test_the_last_rows_of_a_scan_look_at_the_tables_behind_them(
+    define: str, within: str, rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if each row came alone, to an engine that takes no columns. Rows that are late, go or are refused come between tables."""
+    monkeypatch.setattr(last_rows, "MANY", 1)
+    looked, looked_at = Counter[bool](), Encoded.looked_at
+
+    def counted(batch: Encoded) -> Any:
+        found = looked_at(batch)
+        looked[found is not None] += 1
+        return found
+
+    monkeypatch.setattr(Encoded, "looked_at", counted)
+    choose, query = random.Random(f"{define} {within} {rows}"), trades(define, within, rows)
+    for keys in ("k", "klm"):
+        op, other, at, promised = query.operator(engine="compiled"), query.operator(engine="interpreted"), 0, 0
+        held, expected, came, taken = Counter[Any](), Counter[Any](), list[Change](), set[Any]()
+        for step in range(60):
+            changes = []
+            for _ in range(choose.randint(1, 7)):
+                at += 1
+                le = max(at - choose.randint(2, 5), promised) if choose.random() < 0.02 else at
+                text, n = choose.choice(["x", "y", None]), choose.randint(0, 2)
+                trade = Trade(choose.choice(keys), choose.choice([1.0, 2.0, 3.0]), text, n)
+                if (trade.key, le) not in taken:
+                    taken.add((trade.key, le))
+                    changes.append(Change(trade, le, None, choose.choice([1, 1, 1, 2]) if step % 9 == 8 else 1))
+            came += [change for change in changes if change.diff == 1]
+            there = [change for change in came if change.le is not None and change.le >= promised]
+            if there and choose.random() < 0.06:
+                gone = choose.choice(there)
+                came.remove(gone)
+                changes.append(gone._replace(diff=-1))
+            columns = {name: [getattr(change.payload, name) for change in changes] for name in Trade._fields[:4]}
+            items: list[Any] = [{**columns, "le": [c.le for c in changes], "diff": [c.diff for c in changes]}]
+            if choose.random() < 0.3:
+                promised = max(promised, at - choose.randint(-1, 4))
+                at = max(at, promised)
+                items.append(Punctuation(promised))
+            if choose.random() < 0.1:
+                before = copy.copy(op).snapshot()
+                with pytest.raises(AfaError, match=r"expected re > le|expected rows that last"):
+                    op.push_many([*items, insert(Trade("k", 1.0, None, 0), 10**6, 3)])
+                assert copy.copy(op).snapshot() == before
+            if choose.random() < 0.1:
+                op = query.restore(op.snapshot(), engine="compiled")
+            held = netted_rows(op.push_many(items), held)
+            expected = netted_rows(other.push_many([*changes, *items[1:]]), expected)
+            assert held == expected
+            op._check()
+    assert looked[True] > 40
+    assert not looked[False]
+
+
+def netted_rows(out: list[Any], held: Counter[Any]) -> Counter[Any]:
+    found = Counter(held)
+    for part in out:
+        rows = [{"key": part.key, **part.payload._asdict(), **part._asdict()}] if isinstance(part, Change) else []
+        if isinstance(part, dict):
+            rows = [dict(zip(part, row)) for row in zip(*(np.asarray(column).tolist() for column in part.values()))]
+        for row in rows:
+            found[tuple(row[name] for name in sorted(row) if name not in ("payload", "diff", "kind"))] += row["diff"]
+    return Counter({row: n for row, n in found.items() if n})

@@ -46,13 +46,6 @@ class EncodedColumn(NamedTuple):
         there = np.ones(len(self.values), np.bool_) if self.present is None else self.present
         return [(there, k.BYTE), (self.values, kind | (0 if self.present is None else k.OPTIONAL))]
 
-    def followed_by(self, other: EncodedColumn) -> EncodedColumn:
-        present = None
-        if self.present is not None or other.present is not None:
-            there = (np.ones(len(each.values), np.bool_) if each.present is None else each.present for each in (self, other))
-            present = np.concatenate([*there])
-        return EncodedColumn(self.slot, np.append(self.values, other.values), present)
-
 
 class Encoded(NamedTuple):
     """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form."""
@@ -72,7 +65,9 @@ class Encoded(NamedTuple):
     kept: list[Any]  # arrays that must live until the batch is done
     name: Callable[[int], Any]  # the key that has a number
     mixed: MixedRows | None  # None: all rows are events, or nobody has looked yet
+    looks: bool  # whether rows look at those behind them
     then: int = k.BEGINNING  # the promise right behind it, in the same call
+    last: bool = False  # whether its rows stand behind all of their keys
 
     def promised(self, t: int) -> Encoded:
         return self._replace(then=t)
@@ -98,7 +93,7 @@ class Encoded(NamedTuple):
         for row, column, value in (
             (k.Arrivals.diff, self.diff, 1),
             (k.Arrivals.kind, self.kind, k.EVENT),
-            (k.Arrivals.arc, self.arc, k.NOWHERE),
+            (k.Arrivals.arc, self.arc, k.LAST_ROW if self.last else k.NOWHERE),
         ):
             words[row] = value if column is None else column[part]
         words[k.Arrivals.key] = 0 if self.key is None else self.key[part]
@@ -121,28 +116,8 @@ class Encoded(NamedTuple):
         else:
             words[k.Arrivals.seq] = 0 if self.sequence is None else sequence_words(self.sequence, words)
 
-    def behind(self, first: Encoded) -> Encoded | None:
-        batches = first, self
-        diff = np.concatenate([np.ones(len(each.le), np.int64) if each.diff is None else each.diff for each in batches])
-        if np.abs(diff.astype(np.float64)).sum() > HEAVY:
-            return None
-        return self._replace(
-            le=np.append(first.le, self.le),
-            re=np.concatenate([each.ends for each in batches]),
-            diff=diff,
-            key=None if self.key is None else np.append(first.key, self.key),
-            ordered=None if self.ordered is None else np.append(first.ordered, self.ordered),
-            fields=[one.followed_by(other) for one, other in zip(first.fields, self.fields)],
-            single=first.single and self.single,
-            kept=[],
-        )
-
-    @property
-    def ends(self) -> Any:
-        """The RE of each row, all of them events."""
-        if self.re is not None:
-            return self.re
-        return np.full(len(self.le), k.FOREVER) if self.window is None else self.le + self.window
+    def looked_at(self) -> Encoded | None:
+        return self._replace(last=True) if self.looks else None
 
     def item(self, row: int) -> Change | Punctuation:
         """Return a row that is no event, as `Core.run` takes it."""
@@ -248,8 +223,8 @@ def encode(store: Store, given: GivenColumns) -> Encoded:
             key = store.directory.numbers_of(keys, single, n)
         else:
             key = store.directory.numbers_of_texts(column.texts, column.values)
-    order, name = store.sequence_slot, store.directory.name
-    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, ordered, not len(odd), [], name, mixed)
+    order, name, looks = store.sequence_slot, store.directory.name, store.scan is not None and bool(store.scan.ahead)
+    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, ordered, not len(odd), [], name, mixed, looks)
 
 
 _RE = Field("re", int, True)

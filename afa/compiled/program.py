@@ -169,6 +169,9 @@ class ArcProgram:
         w += scan.hidden
         w[k.Program.before] = len(w)
         w += scan.before or ()
+        w[k.Program.ahead], w[k.Program.aheadcount] = len(w), len(scan.ahead)
+        w[k.Program.farthest], w[k.Program.window] = max([0, *(look[0] for look in scan.ahead)]), scan.choice.window or 0
+        w += [word for look in scan.ahead for word in look]
         w[k.Program.measure_begin] = len(w)
         w += scan.begin
         w[k.Program.finish] = first + len(scan.arcs) - 1 if scan.finishes else k.NOWHERE

@@ -30,6 +30,7 @@ class ScanProgram(NamedTuple):
     lands: tuple[int, ...]  # by place
     hidden: tuple[int, ...]  # by place
     before: tuple[int, ...] | None  # by word of a register of the automaton: the word of the payload of the row before, or NOWHERE
+    ahead: tuple[tuple[int, ...], ...]  # `LookAhead`
     bits: dict[Way, int]  # of arcs, by their states and what they select: whatever arcs come later, these stay
 
     @property
@@ -67,6 +68,7 @@ class ScanProgram(NamedTuple):
             tuple(int(component in choice.to) for component in choice.components),
             tuple(int(choice.rows is not None and place in choice.rows.hidden) for place in places),
             _before(choice, event, register),
+            tuple(_ahead(event, name, *beside) for name, beside in choice.beside.items() if beside[1] > 0),
             {},
         )
 
@@ -81,3 +83,10 @@ def _before(choice: Choice, event: Layout, register: Layout) -> tuple[int, ...] 
         found += [source.offset if source.width == 2 else k.NOWHERE] if slot.width == 2 else []
         found.append(source.value)
     return tuple(found)
+
+
+def _ahead(event: Layout, name: str, field: str, offset: int) -> tuple[int, ...]:
+    """Return a `LookAhead`: the field of an event that says what another field of the row so many steps behind is, "" its LE."""
+    own, source = event.slot(name), event.slot(field) if field else None
+    missing = source.offset if source is not None and source.width == 2 else k.NOWHERE
+    return offset, own.offset, own.value, k.NOWHERE if source is None else source.value, missing

@@ -22,8 +22,10 @@ class Batch(Protocol):
     def promised(self, t: int) -> Batch:
         """Return the same, where the operator promises ``t`` right behind it, in the same call: state may be dropped early."""
 
-    def behind(self, first: Any) -> Batch | None:
-        """Return the rows of another batch, then these, all of them events; None: they must go one after the other."""
+    def looked_at(self) -> Batch | None:
+        """Return the same, where each row stands behind all of its key: the last of these look at those behind them, see
+        `Choice.beside`. None: nobody but the caller makes them do so.
+        """
 
     def longest(self) -> int:
         """Return the longest lifetime of its events, in ticks."""

@@ -44,6 +44,7 @@ def scanned(tree: Tree, running: Running = FRESH) -> Lowered:
         {(measures.names[step.src], step.to, step.dst is None): arc for step, arc in measures.arc_of.items()},
         rows,
         row_before(lowered.registers),
+        {name: (field, offset) for name, field, offset in tree.neighbours},
     )
     taken_ever = [arc for arc in lowered.automaton.arcs if choice.of(arc) is not None]
     lowered.automaton = changed(lowered.automaton, arcs=taken_ever, shown=None, choice=choice)

@@ -50,7 +50,8 @@ class Choice(NamedTuple):
     measures: Any  # an `Automaton`: what a match shows is its register behind the last row; or, if it ended there, behind each
     steps: Mapping[tuple[str, int, bool], Arc]  # its arcs: by state, place, and whether the match ends
     rows: Rows | None
-    before: tuple[str, ...] | None = None  # the fields of the row before, if a register holds these alone, whatever an arc writes
+    before: tuple[str, ...] | None  # the fields of the row before, if a register holds these alone, whatever an arc writes
+    beside: Mapping[str, tuple[str, int]]  # fields of a row: which field of the row so many steps behind it each of them is
 
     @property
     def schema(self) -> Schema:

@@ -115,7 +115,7 @@ class RewrittenBatch(NamedTuple):
     def promised(self, _: int) -> RewrittenBatch:
         return self  # it goes to the inner engine in parts, each of which knows its own rows only
 
-    def behind(self, _: RewrittenBatch) -> None:
+    def looked_at(self) -> None:
         return None
 
     def longest(self) -> int:

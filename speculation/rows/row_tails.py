@@ -178,13 +178,15 @@ class RowTails:
 
     def first_open(self, t: int, following: int, window: int) -> int | None:
         """Return the LE of the first row below a promise that one at or behind it may follow. None: the tails don't tell."""
-        there = self.places >= 0
-        le = np.full(self.places.shape, BEGINNING)
-        le[there] = self.rows[self.places[there], RowPool.le]
-        above, at = (there & (le >= t)).sum(1)[:, None], np.arange(self.places.shape[1])
-        if ((above[:, 0] + following > len(at)) & there[:, -1]).any():
-            return None
-        still = le[there & (at >= above) & (at < above + following)]
-        if window and t >= BEGINNING + window:
-            still = still[still > t - window]
-        return min(t, int(still.min(initial=t)))
+        found, keys, wanted = t, np.arange(len(self.places)), np.full(len(self.places), following)
+        for places in self.places.T:
+            at = places[keys]
+            keys, at = keys[at >= 0], at[at >= 0]
+            le = self.rows[at, RowPool.le]
+            still = le[le < t]
+            if window and t >= BEGINNING + window:
+                still = still[still > t - window]
+            found = int(still.min(initial=found))
+            wanted[keys] -= le < t
+            keys = keys[wanted[keys] > 0]
+        return None if len(keys) else found

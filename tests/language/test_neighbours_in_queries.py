@@ -176,15 +176,16 @@ class Quote(NamedTuple):
 
 @pytest.mark.parametrize("call", ["NEXT", "PREV"])
 def test_many_keys_in_tables_are_as_row_by_row(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of tables of many keys the last rows are revised by the next table, in one with its rows: what is told is net, too."""
-    joined, behind = 0, encode.Encoded.behind
+    """Of tables of many keys the last rows look at the next table, as its rows are taken: what is told is net, too."""
+    looked, looked_at = 0, encode.Encoded.looked_at
 
-    def counted(rows: encode.Encoded, first: encode.Encoded) -> Any:
-        nonlocal joined
-        joined += 1
-        return behind(rows, first)
+    def counted(rows: encode.Encoded) -> Any:
+        nonlocal looked
+        found = looked_at(rows)
+        looked += found is not None
+        return found
 
-    monkeypatch.setattr(encode.Encoded, "behind", counted)
+    monkeypatch.setattr(encode.Encoded, "looked_at", counted)
     choose = random.Random(f"many keys {call}")
     n = 3000
     rows = [Quote(choose.randrange(60), choose.choice([None, 1.0, 2.0, -0.0, 4.0]), choose.choice("abc")) for _ in range(n)]
@@ -213,7 +214,7 @@ def test_many_keys_in_tables_are_as_row_by_row(call: str, monkeypatch: pytest.Mo
         found.append(+held)
     assert found[0] == found[1]
     assert len(found[0]) > 300
-    assert (joined > 2) == (call == "NEXT")
+    assert (looked > 2) == (call == "NEXT")
 
 
 def test_text_asks_for_neighbours(engine: str) -> None:

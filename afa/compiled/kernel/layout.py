@@ -365,6 +365,10 @@ class Program(Record):
     lands = Record.word("by place: whether a scan goes on at its row")
     hidden = Record.word("by place: whether its rows are not shown, where all rows are")
     before = Record.word("by word of a register: which word of the payload of the row before it is; NOWHERE: it is 1")
+    ahead = Record.word("of scans: what rows look at that come behind them, `LookAhead`")
+    aheadcount = Record.word("how many these are")
+    farthest = Record.word("how many rows on the farthest of them stands")
+    window = Record.word("how near they must be: LE of such a row is below the own LE + window; 0: there is none")
     asks = Record.word("of scans: each condition once, `AskedOnce`")
     askcount = Record.word("how many these are")
     asked = Record.word("whether they say which arcs in force now ask them: 0, ASKED, or TOO_MANY_ARCS, of which some have no bit")
@@ -401,6 +405,16 @@ class Measure(Record, of="p"):
 
     code = Record.word("number of the arc; NOWHERE: there is none")
     dst = Record.word("the state of the measures behind the row")
+
+
+class LookAhead(Record, of="p"):
+    """What a row looks at of one that comes behind it: a word of its payload. Words of a payload by their numbers."""
+
+    offset = Record.word("how many rows on it stands")
+    there = Record.word("the word that says whether there is one")
+    value = Record.word("the word that has it")
+    source = Record.word("the word that it is; NOWHERE: LE")
+    missing = Record.word("the word of the other row that says whether it is there; NOWHERE: it always is")
 
 
 class AskedOnce(Record, of="p"):
@@ -553,11 +567,13 @@ class Arrivals(Record, by="row"):
     key = Record.line("number of the key")
     seq = Record.line("word of the sequence")
     kind = Record.line("EVENT, ARC, PUNCTUATION, DROPPED or TAKEN")
-    arc = Record.line("number of the arc; after EACH: the end of the output log after the record")
+    arc = Record.line("number of the arc; of an event NOWHERE, or LAST_ROW; after EACH: the end of the output log after the record")
     payload = Record.words("words of the payload")
 
 
 EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = range(5)  # kinds of records: as given, late, carried out
+LAST_ROW = -2
+"""Of an event that stands behind all rows of its key from before the batch: the last of these look at it, see `scan_orbits`."""
 
 
 # -- c: columns of a table, where `forward` reads ------------------------------------------------------------------------------

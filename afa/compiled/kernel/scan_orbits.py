@@ -1,6 +1,7 @@
 """The scan over the rows of one key: what is shown, and what a change of rows changes in it; see `afa.scan.orbits`.
 
     records > steps                     as for all automata: `events.merge` marks what changes
+    look_ahead                          rows that look at those behind them (NEXT) are told what has come there, in their payloads
     derive_rows                         the classes of these rows, and of those behind them until they are what they were
     follow                              what was shown, and what is, from each start whose match may have changed until they meet
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from afa.compiled.kernel.clean import cover_of
 from afa.compiled.kernel.events import merge, move_words
-from afa.compiled.kernel.heap import put_of_step, room, save
+from afa.compiled.kernel.heap import put, put_of_step, room, save
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import log_match
@@ -25,7 +26,7 @@ from afa.compiled.kernel.scan_folds import forget_folds
 from afa.compiled.kernel.scan_kept import end_of_kept, read_match
 from afa.compiled.kernel.scan_layout import *
 from afa.compiled.kernel.scan_matches import ends_behind, first_alive, landing, match_end, next_match
-from afa.compiled.kernel.scan_rows import classes_of, derive_rows
+from afa.compiled.kernel.scan_rows import classes_of, derive_rows, event_at
 from afa.compiled.kernel.step import mark, marked
 
 
@@ -42,7 +43,7 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
         return low
     if what != SWAP and n == 0:
         return DONE
-    marks = w.old + w.rows * (NodeRow.register + m.register_words) // 2
+    marks, behind = w.old + w.rows * (NodeRow.register + m.register_words) // 2, NOWHERE
     # What matched before, then the records into steps.
     if what == SWAP:
         first = cover_of(m, b, low) + 1
@@ -51,6 +52,8 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
     else:
         record = w[w.index]
         first = find_place(m, b, c.le[record], c.seq[record])
+        if c.arc[record] == LAST_ROW:
+            behind, first = first, max(b.first, first - p.farthest)
     status = ends_behind(m, w, b, first, marks)
     if status < 0:
         return status
@@ -62,6 +65,8 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
                 mark(m, w, b, place)
     else:
         status = merge(m, w, p, c, b, n)
+        if status >= 0 and behind != NOWHERE:
+            status = look_ahead(m, w, p, b, first, behind)
         if status < 0:
             return status
         status = forget_folds(m, w, b, first, max(before, b.last))  # rows have other places
@@ -84,7 +89,31 @@ def serve_scan(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int,
         place += 1
     if end != NOWHERE and (b.first == b.last or is_before(m, b, b.order[b.last - 1], b.le[end], b.seq[end])):
         last = b.last  # the last row has gone, and nothing stands behind it to be derived
-    return follow(m, w, p, b, first, last, marks, low if what == SWAP else c.le[w[w.index]])
+    if what != SWAP:
+        low = c.le[w[w.index]] if first == b.last else min(c.le[w[w.index]], b.le[b.order[first]])
+    return follow(m, w, p, b, first, last, marks, low)
+
+
+@kernel
+def look_ahead(m: Memory, w: Scratch, p: Program, b: Block, first: int, behind: int) -> int:
+    """Let the rows from a place on look at those that have come behind them, from ``behind`` on. Returns DONE or NEED_UNDO."""
+    for place in range(first, behind):
+        row = EventRow(event_at(m, b, b.order[place]))
+        for k in range(p.aheadcount):
+            look = LookAhead(p.ahead + k * LookAhead.SIZE)
+            at = place + look.offset
+            if not row or at < behind or at >= b.last:
+                continue
+            i, le = b.order[at], b.le[b.order[place]]
+            other = EventRow(event_at(m, b, i))
+            near = p.window == 0 or b.le[i] < BEGINNING + p.window or b.le[i] - p.window < le
+            if other and near and (look.missing == NOWHERE or other.payload[look.missing]):
+                if not room(w, 8):
+                    return NEED_UNDO
+                put(m, w, row.payload + look.there, 1)
+                put(m, w, row.payload + look.value, b.le[i] if look.source == NOWHERE else other.payload[look.source])
+                mark(m, w, b, place)
+    return DONE
 
 
 # -- what is shown -------------------------------------------------------------------------------------------------------------
