@@ -433,7 +433,7 @@ class Beside:
             return query
         name = self._choose.one(tuple(query.define))
         later = {**query.define, name: of_kinds(self._choose)}
-        less = re.search(r"\bv\b| OR ", query.define[name][0]) is not None  # OR is lowered to other states
+        less = re.search(r"\bv\b|NEXT\(| OR ", query.define[name][0]) is not None  # OR is lowered to other states
         try:
             changes = self._library.changes_to(afa.sql(query._replace(define=later).text, event=Row))
         except AfaError as error:  # the condition says that v is there, or not, which measures or other conditions read
