@@ -53,7 +53,7 @@ class LastBeforeStatistics(NamedTuple):
     held : int
         Different events that may still be revised, or are neighbours of such.
     revised : int
-        Events that have left anew, as they look at other events.
+        Events that have left anew, as they look at other events; not those that an operator itself lets look at later ones.
     """
 
     held: int

@@ -190,11 +190,7 @@ class LastRows:
         except Unfit:
             return None
         alone = versions.looked_at()
-        revised = None
-        if alone is None:
-            revised = self._followed(runs, sources, places)
-        else:
-            self._count_followed(runs, sources, places)
+        revised = self._followed(runs, sources, places) if alone is None else None
         depth = places.shape[1]
         found, ends = np.full_like(places, ALONE), [runs.at(-1 - j) for j in range(depth)]
         at = np.concatenate([at for _, at in ends])
@@ -302,20 +298,6 @@ class LastRows:
                 old[:, k.RowPool.diff] *= -1
                 found += [old, new]
         return np.concatenate(found) if found else None
-
-    def _count_followed(self, runs: RowRuns, sources: Any, places: Any) -> None:
-        """Count the rows of tails that have got a neighbour, where the operator lets them look at it."""
-        words, window = self._tails.rows, self._stage.window
-        for j in range(max(0, *(offset for _, offset in self._beside), 0)):
-            other = np.zeros(len(places), np.bool_)
-            for (_, offset), source in zip(self._beside, sources):
-                its = np.flatnonzero((places[:, j] >= 0) & (runs.n > offset - j - 1)) if offset > j else places[:0, j]
-                at = runs.begin[its] + offset - j - 1
-                there = np.ones(len(at), np.bool_) if source.present is None else source.present[runs.order[at]]
-                if window is not None:
-                    there &= runs.le[at] - window < words[places[its, j], k.RowPool.le]
-                other[its] |= there
-            self._stage._revised += int(words[places[other, j], k.RowPool.diff].sum())
 
     def _flush(self) -> None:
         """Let the kernels take what has come in order, as it has left already."""

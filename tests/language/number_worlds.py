@@ -67,7 +67,8 @@ def ahead(choose: Choices, sql: Sql) -> Sql:
         if choose.chance(50):
             sql = sql._replace(measures=(*sql.measures, behind(choose, choose.one(FIELDS), [*used, ""])))
             continue
-        name, field, op = choose.one(used), choose.one(FIELDS[:-1]), choose.one(tuple(OPS))
+        name, field = choose.one(used), choose.one(FIELDS[:-1])
+        op = choose.one(("=", "<>") if field == "sort" else tuple(OPS))
         text, value = behind(choose, field, [*used, "", ""])
         compared = f"{field} {op} {text}", partial(holds, field, OPS[op], value)
         sql = sql._replace(define={**sql.define, name: both(choose.chance(50), sql.define.get(name), compared)})

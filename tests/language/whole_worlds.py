@@ -1,7 +1,8 @@
 """Random statements of SQL with all clauses x streams of rows, against a matcher that tries everything.
 
 After every step the net output must be what `row_matcher` shows of the rows in force, each row as often as SQL has it: of rows that
-come late, are taken back, come again; behind watermarks; on operators restored from snapshots, on the other engine, too.
+come late, are taken back, come again; behind watermarks; on operators restored from snapshots, on the other engine, too. In some
+worlds most rows come in order, as tables: then the stage of neighbours takes them by columns (`speculation.rows.row_tails`).
 ``--only NAME,NAME`` leaves out all features of `whole_queries.PROBES` but these.
 """
 
@@ -9,14 +10,20 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from itertools import groupby
 from pprint import pformat
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest import mock
 
-from afa import FOREVER, AfaError, Punctuation, insert, retract
+import pyarrow as pa
+
+from afa import FOREVER, AfaError, Change, Punctuation, insert, retract
+from speculation import last_rows
 from tests.language.row_values import TableRow
-from tests.language.whole_queries import DECIMALS, Row, Statement, features, query
+from tests.language.whole_queries import DECIMALS, KINDS, Row, Statement, features, query
 from tests.strategies import Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
@@ -29,7 +36,8 @@ SHAPES = ((8, 6), (8, 6), (16, 12), (30, 18), (60, 30), (60, 70))
 class World(NamedTuple):
     """A world: the query of a seed, a number and features, without some of its parts; then steps.
 
-    A step is ("many" or "each", changes), a change a time to promise or (diff, row, RE); or ("restore", on the other engine?).
+    A step is ("many", "each" or "table", changes), a change a time to promise or (diff, row, RE); or ("restore", on the other
+    engine?).
     """
 
     seed: str
@@ -51,8 +59,9 @@ def numbered(seed: str, number: int, *, family: int = 4, only: str = "*") -> Wor
 
 
 def steps(choose: Seeded, has: frozenset[str], window: int | None) -> Iterator[tuple[str, Any]]:
-    """Random steps: dense rows of up to three keys, most out of order."""
-    most, instants = choose.one(SHAPES)
+    """Random steps: dense rows of up to three keys, most out of order; or most in order, an instant for each."""
+    in_order = choose.chance(30)
+    most, instants = (60, 120) if in_order else choose.one(SHAPES)
     keys = ("k", "l", "m")[: choose.number(1, 2)] + ((None,) if "NULL key" in has and choose.chance(40) else ())
     kinds, own = choose.one(("xy", "xyz", "xyzn")), window is None and choose.chance(40)
     places = [(le, seq) for le in range(1, instants + 1) for seq in range(2)]
@@ -61,16 +70,20 @@ def steps(choose: Seeded, has: frozenset[str], window: int | None) -> Iterator[t
     bursts = choose.number(5, 12)
     for step in range(bursts):
         changes: list[Any] = []
-        for _ in range(choose.number(most // 3, most) if step == 0 or choose.chance(10) else choose.one((1, 1, 2, 4, most // 4))):
+        first = not in_order and (step == 0 or choose.chance(10))
+        for _ in range(choose.number(most // 3, most) if first else choose.one((1, 1, 2, 4, most // 4))):
             late = [place for place in force if place[0] >= promised]
-            if late and (len(force) >= most or choose.chance(28)):
+            if late and (len(force) >= most or choose.chance(2 if in_order else 28)):
                 place = choose.one(late)
                 row, re = force.pop(place)
                 changes.append((-1, row, re))
                 if choose.chance(60):
                     continue
             else:
-                place = choose.one([place for place in places if place not in force] or [(0, 0)])
+                free = [place for place in places if place not in force]
+                if in_order and not choose.chance(2):
+                    free = [place for place in free if place > max(force, default=(0, 0)) and place[1] == 0][:2]
+                place = choose.one(free or [(0, 0)])
             if place[0] < max(promised, 1):
                 continue
             le, seq = place
@@ -88,7 +101,7 @@ def steps(choose: Seeded, has: frozenset[str], window: int | None) -> Iterator[t
             changes.append(FOREVER)
         if choose.chance(15):
             yield "restore", choose.chance(40)
-        yield choose.one(("many", "many", "each")), tuple(changes)
+        yield choose.one(("table", "table", "many") if in_order else ("many", "many", "each", "table")), tuple(changes)
 
 
 # -- what a world does -----------------------------------------------------------------------------------------------------------
@@ -117,7 +130,11 @@ def world(of: World, engine: str) -> Seen:
                 seen["snapshots"] += 1
             else:
                 batch = [Punctuation(each) if isinstance(each, int) else change(library.event, *each) for each in what]
-                out = operator.push_many(batch) if kind == "many" else [each for one in batch for each in operator.push(one)]
+                if kind == "each":
+                    out = [each for one in batch for each in operator.push(one)]
+                else:
+                    parts = [*tables(what)] if kind == "table" else batch
+                    out = [each for part in operator.push_many(parts) for each in changes_of(part, bool(statement.texts["key"]))]
                 for each in what:
                     if not isinstance(each, int):
                         force.update({each[1]: FOREVER if each[2] is None else each[2]}) if each[0] > 0 else force.pop(each[1])
@@ -150,6 +167,31 @@ def world(of: World, engine: str) -> Seen:
 def change(event: Any, diff: int, row: Row, re: int | None) -> Any:
     assert row.at is not None
     return (insert if diff > 0 else retract)(event(*row._replace(at=None)), row.at, re)
+
+
+def tables(what: Iterable[Any]) -> Iterator[Any]:
+    """Changes as tables, and the promises between them."""
+    for promise, some in groupby(what, key=lambda each: isinstance(each, int)):
+        if promise:
+            yield from map(Punctuation, some)
+            continue
+        diffs, rows, ends = zip(*some)
+        columns = {name: pa.array([getattr(row, name) for row in rows], kind) for name, kind in KINDS.items() if name != "at"}
+        own = {"re": pa.array([FOREVER if re is None else re for re in ends])} if any(ends) else {}
+        yield pa.table({**columns, "le": pa.array([row.at for row in rows]), "diff": pa.array(diffs), **own})
+
+
+def changes_of(part: Any, keyed: bool) -> list[Any]:
+    """The changes of a table of output, or one of them."""
+    if not isinstance(part, (dict, pa.Table)):
+        return [part]
+    columns = part.to_pydict() if isinstance(part, pa.Table) else {name: list(column) for name, column in part.items()}
+    found = []
+    for i in range(len(columns["le"])):
+        row = {name: column[i] for name, column in columns.items()}
+        re = FOREVER if row["re"] is None else row["re"]
+        found.append(Change(SimpleNamespace(**row), row["le"], re, row["diff"], row["key"] if keyed else None))
+    return found
 
 
 def shown(statement: Statement, each: Any) -> Any:
@@ -212,4 +254,10 @@ def words(of: World) -> str:
     return f"  # {text}\n{pformat(of, width=130, sort_dicts=False)}"
 
 
-WORLDS = Worlds("sql-whole", numbered, world, smaller, words)
+def by_columns(of: World, engine: str) -> Seen:
+    """Run a world in which small tables are taken by columns, too."""
+    with mock.patch.object(last_rows, "MANY", 1):
+        return world(of, engine)
+
+
+WORLDS = Worlds("sql-whole", numbered, by_columns, smaller, words)
