@@ -116,7 +116,7 @@ def table(rows: list[tuple[Row, int]], own: bool) -> Any:
 def run(sql: Sql, choose: Choices, operator: Any, library: Any, engine: str) -> Seen:
     """Run a stream; what came. Of some each row has an instant of its own, there are more keys, and few rows come late."""
     force, held, now, promised, came = list[Row](), Counter[Any](), 1, 0, 0
-    single = choose.chance(50)
+    single = choose.chance(60)
     late_ones, seqs, keys = (2, 1, choose.one((0, 2, 30))) if single else (15, 3, 2)
     between = Beside(choose, library, engine)
     for _ in range(choose.number(3, 8)):
@@ -130,11 +130,11 @@ def run(sql: Sql, choose: Choices, operator: Any, library: Any, engine: str) -> 
                 force.remove(gone)
                 batch.append((gone, -1))
                 continue
-            now += choose.one((1, 1, 1, 2) if single else (0, 1, 1, 2))
+            now += choose.one((1, 1, 2, 3) if single else (0, 1, 1, 2))
             at = max(choose.number(1, now) if choose.chance(late_ones) else now, promised, 1)
             free = [seq for seq in range(seqs) if (at, seq) not in taken]
             if free:
-                v = None if choose.chance(5) else choose.number(0, 3)
+                v = None if choose.chance(20 if single else 5) else choose.number(0, 3)
                 f = choose.one((None, NAN, NAN, 0.5, 1.5))
                 row = Row(choose.number(0, keys), choose.one(tuple(KINDS)), v, at, choose.one(tuple(free)), f)
                 force.append(row)
@@ -188,7 +188,7 @@ def world(of: tuple[str, int], engine: str) -> Seen:
     seed, number = of
     choose = Seeded(f"numbers/{seed}/{number}")
     sql = numbered(choose)
-    sql = ahead(choose, sql) if choose.chance(50) else sql
+    sql = ahead(choose, sql) if choose.chance(70) else sql
     try:
         library = afa.sql(sql.text, event=Row)
         operator = library.operator(engine=engine)
@@ -201,7 +201,8 @@ def world(of: tuple[str, int], engine: str) -> Seen:
         looked["looked at"] += found is not None
         return found
 
-    with mock.patch.object(Encoded, "looked_at", counted), mock.patch.object(last_rows, "MANY", choose.one((1, last_rows.MANY))):
+    few = choose.one((1, 1, 1, last_rows.MANY))
+    with mock.patch.object(Encoded, "looked_at", counted), mock.patch.object(last_rows, "MANY", few):
         return run(sql, choose, operator, library, engine) + looked
 
 
