@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from afa.operator.members import MEMBERS
+from afa.schema import SCALARS
 from afa.spark.bucket import bucket_of_job
 from afa.spark.hashing import bucket_of, label_of
 from afa.spark.job import Job, told_of
@@ -67,14 +68,16 @@ def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]
     # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.
-    told: list[Any] = [*map(column, names), *(column(name).isNull() for name in [*optional, "re"])]
+    arrays = {field.name for field in fields if field.type not in SCALARS}  # within which it would pass over them, too
+    told: list[Any] = [F.to_json(column(name)) if name in arrays else column(name) for name in names]
+    told += [column(name).isNull() for name in [*optional, "re"]]
     match_id = F.concat_ws("-", *(F.hex(F.xxhash64(F.lit(seed), *told)) for seed in (1, 2)))
     times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
     known = F.when(F.col("kind") == MATCH, match_id).alias("id")
     keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
-    told = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
+    members = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
     shown = [F.timestamp_micros(column(name)).alias(name) if name in moments else column(name) for name in register]
-    return changes.select(*keys, *shown, *times, "diff", *told, known, "kind", "reason")
+    return changes.select(*keys, *shown, *times, "diff", *members, known, "kind", "reason")
 
 
 def without(changes: DataFrame, kinds: list[str]) -> DataFrame:

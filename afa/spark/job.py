@@ -29,7 +29,8 @@ from afa.spark.recipe import Recipe, recipe_of
 from afa.spark.stages import NONE, PatternStages
 from punctuation.durations import has_unit, nanoseconds_of
 
-ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+ARROW: dict[Any, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+ARROW |= {list[kind]: pa.list_(column) for kind, column in ARROW.items()}  # type: ignore[valid-type]
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
 """Columns that are neither the key's nor the register's."""
 POLICIES = ("raise", "drop", "report")
@@ -170,8 +171,9 @@ def job_of(
         raise AfaError(f"expected the names of key columns but got key={options.key!r}")
     members, order_by = options.members, options.order_by
     fields = events_of(automaton, asked).fields
-    names = [*keys, *(field.name for field in shown_of(automaton, asked).fields)]
-    reserved = RESERVED if members is None else (*RESERVED, MEMBERS)
+    shown = shown_of(automaton, asked)
+    names = [*keys, *(field.name for field in shown.fields)]
+    reserved = RESERVED if members is None and shown.scalar else (*RESERVED, MEMBERS)  # by its name `current` knows it of arrays
     clash = [name for name in names if name in reserved or names.count(name) > 1]
     clash += [field.name for field in fields if field.name in TAKEN]
     if clash:
