@@ -30,6 +30,8 @@ LEFT_OUT = "_left_out"
 """The attribute of a class that is made of a table's columns: why a column is no field."""
 DECIMALS = "_decimals"
 """The attribute of such a class that has the fields in which a DECIMAL is the nearest float, with its precision and scale."""
+HIDDEN = "_hidden"
+"""The attribute of a class that has the names of fields that its user has not written."""
 DIGITS = sys.float_info.dig
 """So many digits decimals may have that floats tell apart."""
 NEAR = 4
@@ -343,6 +345,13 @@ def _instant(schema: Any, what: str) -> str | None:
     if len(found) > 1:
         raise AutomatonError(f"expected one afa.Instant but got {found[0]!r} and {found[1]!r} in {schema.__name__}")
     return found[0] if found else None
+
+
+def shown_text(event: Any) -> str:
+    """Return an event as its user knows it, without fields that nobody has written."""
+    hidden = getattr(type(event), HIDDEN, ())
+    fields = [f"{name}={value!r}" for name, value in zip(event._fields, event) if name not in hidden] if hidden else []
+    return f"{type(event).__name__}({', '.join(fields)})" if hidden else repr(event)
 
 
 def _marked(schema: Any, what: str, *marks: type) -> tuple[str, ...]:

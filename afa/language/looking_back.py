@@ -19,7 +19,7 @@ from afa.language.pattern import Component, Tree
 from afa.language.payload_classes import made
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import both, either, true
-from afa.schema import Instant, Schema, Time
+from afa.schema import HIDDEN, Instant, Schema, Time
 from speculation.last_before import LastBefore
 
 
@@ -40,13 +40,15 @@ class LookingBack(NamedTuple):
         fields = [(f.name, f.type and given.annotation(f._replace(optional=False)), f.optional) for f in given.fields]
         kinds = {name: Time if kind is Instant else kind for name, kind, _ in fields} | {"": Time}
         beside = [(name, kinds[field], True) for name, field, _ in tree.neighbours]
+        names = *getattr(tree.event, HIDDEN, ()), *(name for name, _, _ in beside)
         if not tree.before:
-            return cls(tree, made(tree.event.__name__, (*fields, *beside)), {}, [])
+            return cls(tree, made(tree.event.__name__, (*fields, *beside), hidden=names), {}, [])
         taken = {name for name, _, _ in (*fields, *beside)}
         back = _free("last_" + tree.before[0].name, taken)
         at = given.instant or _free("at", taken)
         hidden = [(back, int, True)] if given.instant else [(at, Instant, False), (back, int, True)]
-        event = made(tree.event.__name__, (*fields, *beside, *hidden))
+        names = *names, *(name for name, _, _ in hidden)
+        event = made(tree.event.__name__, (*fields, *beside, *hidden), hidden=names)
         reader = ItemReader(given, {"": frozenset()}, {})
         condition = either([_condition(component, tree, reader) for component in tree.before])
         last: Expr = Ref("", "first", back)

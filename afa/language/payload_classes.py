@@ -9,17 +9,24 @@ import copyreg
 import functools
 from typing import Any, NamedTuple
 
+from afa.schema import HIDDEN
+
 
 class PayloadType(type):
     """The type of these classes, by which pickle and copy know what to do with one."""
 
 
 def made(
-    name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...] = (), dates: tuple[str, ...] = ()
+    name: str,
+    fields: tuple[tuple[str, type | None, bool], ...],
+    times: tuple[str, ...] = (),
+    dates: tuple[str, ...] = (),
+    hidden: tuple[str, ...] = (),
 ) -> Any:
     """Make a NamedTuple class of fields: name, scalar type (None: any value), whether it can be None.
 
     ``times`` are the int fields that hold times, ``dates`` those of them that leave as dates; see `afa.schema.Schema`.
+    ``hidden`` are those that no user has written.
 
     >>> Trend = made("Trend", (("low", int, False), ("top", float, True)))
     >>> Trend(1, None)
@@ -28,14 +35,14 @@ def made(
     >>> pickle.loads(pickle.dumps(Trend)) is Trend
     True
     """
-    return _made(name, fields, times, *([dates] if dates else []))
+    return _made(name, fields, times, dates, hidden)
 
 
 @functools.cache
-def _made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...], dates: tuple[str, ...] = ()) -> Any:
+def _made(name: str, fields: tuple[tuple[str, type | None, bool], ...], *marked: tuple[str, ...]) -> Any:
     types = [(field, (Any if kind is None else kind | None if optional else kind)) for field, kind, optional in fields]
     base = NamedTuple(name, types)  # type: ignore[misc]
-    said = {"_made": (name, fields, times, *([dates] if dates else [])), "_times": times, "_dates": dates}
+    said = {"_made": (name, fields, *marked), **dict(zip(("_times", "_dates", HIDDEN), marked))}
     return PayloadType(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), **said})
 
 

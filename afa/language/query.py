@@ -38,7 +38,7 @@ from afa.operator.contract import Pattern, own_key
 from afa.operator.operator import Keyed, Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
-from afa.schema import DECIMALS, DIGITS, Schema
+from afa.schema import DECIMALS, DIGITS, HIDDEN, Schema
 from punctuation.durations import in_units
 from speculation.around import Around
 from speculation.before_after import Before
@@ -142,7 +142,8 @@ class Query(Frozen, Pattern):
         if tree.rank is None:
             return None
         fields = tuple((f.name, f.type, f.optional) for f in Schema.of(tree.event, "event").fields)
-        return Query(replace(tree, event=made(tree.event.__name__, fields), rank=None, ranked_by=tree.rank))
+        event = made(tree.event.__name__, fields, hidden=tuple(getattr(tree.event, HIDDEN, ())))
+        return Query(replace(tree, event=event, rank=None, ranked_by=tree.rank))
 
     def check_time(self) -> None:
         """Refuse a query whose ORDER BY is no order of a stream."""

@@ -32,7 +32,7 @@ def query_of(
         match = next(step for step in part.steps if isinstance(step, RowPatternMatch))
         try:
             if links:
-                event, columns, order = _event_of(links[-1], match), links[-1].tree.columns, None
+                event, columns, order = _event_of(links[-1], match, tuple(name for name, _ in places)), links[-1].tree.columns, None
             tree = read(statement, event, dialect=dialect, tick=tick, order=order, ties=ties, part=part, columns=columns)
             if links and tree.rank is None and not _is_le(links[-1].tree, str(tree.time)):
                 first = match.order[0]
@@ -53,7 +53,7 @@ def query_of(
     return links[0] if alone else StackedQuery(links, unordered)
 
 
-def _event_of(inner: Query, match: RowPatternMatch) -> type:
+def _event_of(inner: Query, match: RowPatternMatch, hidden: tuple[str, ...]) -> type:
     """Return the class of the events that the matches of a query are to the MATCH_RECOGNIZE over it."""
     tree, events, shown = inner.tree, Schema.of(inner.tree.event, "event"), inner.shown
     of_key = {field.name: field for field in events.fields if field.name in {*tree.key} & {*tree.columns}}
@@ -70,7 +70,7 @@ def _event_of(inner: Query, match: RowPatternMatch) -> type:
         if first is not None and field.name.lower() == first.this.name.lower():
             counts = field.name not in times and match.within is None and not _is_le(tree, field.name)
             first.meta[RANKED] = field.optional or counts
-    found: type = made(tree.payload, tuple((f.name, f.type, f.optional) for f in fields), tuple(times), tuple(dates))
+    found: type = made(tree.payload, tuple((f.name, f.type, f.optional) for f in fields), tuple(times), tuple(dates), hidden)
     return found
 
 

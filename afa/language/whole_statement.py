@@ -20,7 +20,7 @@ from typing import Any
 from sqlglot import Dialect, ErrorLevel, exp
 
 from afa.errors import AfaError, QueryError
-from afa.language.engine_share import RowKinds, engine_share
+from afa.language.engine_share import OURS, RowKinds, engine_share
 from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
 from afa.language.shown_columns import (
@@ -39,6 +39,7 @@ from afa.language.sql_order import RANKED
 from afa.language.sql_reader import read, reading
 from afa.language.sql_statement import RowPatternMatch, Statement
 from afa.language.sql_text import DIALECTS, plain
+from afa.schema import HIDDEN
 
 
 class RelationalEngine(ABC):
@@ -282,6 +283,7 @@ class _StatementWork:
         said = {column.name.lower() for node, _ in match.nodes() for column in node.find_all(exp.Column)} | {ROW}
 
         def made(cls: Any, tick: str | None) -> Query:
+            setattr(cls, HIDDEN, tuple(each for each in cls._fields if each.startswith((ROW, *OURS))))
             return Query(replace(read(part, cls, dialect=self._dialect, tick=tick, ties=self._ties), tick=tick))
 
         from afa.io.event_class import finest_unit  # which loads pyarrow

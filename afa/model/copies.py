@@ -10,7 +10,7 @@ import numpy as np
 
 from afa.errors import AfaError, ChangeError
 from afa.model.raised import Faults, Raised
-from afa.schema import as_ticks
+from afa.schema import as_ticks, shown_text
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 COPIES = FOREVER
@@ -71,8 +71,8 @@ def as_total(value: Any, least: int | None = 0) -> int:
 def refuse_ties(payloads: Sequence[Any], le: int, key: Any, faults: Faults | None = None) -> None:
     """Refuse events that share an instant of a key (`ChangeError`), or tell it: nothing says which of them comes first."""
     at = f"at le={le}" + ("" if key is None else f" of key {key!r}")
-    first, second = sorted(payloads, key=repr)[:2]
-    said = f"expected rows of one key that ORDER BY tells apart but got {first!r} and {second!r}"
+    first, second = sorted(map(shown_text, payloads))[:2]
+    said = f"expected rows of one key that ORDER BY tells apart but got {first} and {second}"
     hint = 'name a further column in ORDER BY, or give order_by=, to say which comes first; or say ties="value" (afa.sql)'
     if faults is None:
         raise ChangeError(f"{said} {at}: {hint}")

@@ -127,7 +127,7 @@ def test_each_match_is_a_row_also_where_two_show_the_same(engine: Any) -> None:
     assert [row["n"] for row in afa.find(afa.sql(text, ties="value"), table, time="at").to_pylist()] == [1, 2]
     alone = afa.sql(text, event=Tick).operator(engine=engine)
     saved = alone.snapshot()
-    with pytest.raises(ChangeError, match=r'that ORDER BY tells apart .* or say ties="value"'):
+    with pytest.raises(ChangeError, match=r'apart but got Match\(t1=3\) and Match\(t1=3\) at le=3: .* or say ties="value"'):
         alone.push_many(rows)
     assert alone.snapshot() == saved
 

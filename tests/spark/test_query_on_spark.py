@@ -92,7 +92,8 @@ def test_refused(spark: Any) -> None:
 
 def test_arrays_of_a_match_are_columns(spark: Any) -> None:
     """Matches of one key and time that differ in nulls, or in where an array ends, have ids of their own."""
-    text = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES ARRAY_AGG(price) AS a, ARRAY_AGG(b.price) AS b
+    text = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at
+        MEASURES ARRAY_AGG(price) AS a, ARRAY_AGG(b.price) AS b
         AFTER MATCH SKIP TO NEXT ROW PATTERN (a+ b) DEFINE a AS price IS NULL, b AS price > 0)"""
     event = pa.schema([("symbol", pa.string()), ("price", pa.int32()), ("at", pa.timestamp("us"))])
     rows = [("A", price, datetime(2024, 1, 1, 0, minute)) for minute, price in enumerate([None, None, 1])]
@@ -102,7 +103,7 @@ def test_arrays_of_a_match_are_columns(spark: Any) -> None:
     told = afa.spark.current(found).collect()
     assert sorted(((row.a, row.b) for row in told), key=lambda row: len(row[0])) == [([None, 1], [1]), ([None, None, 1], [1])]
     assert len({row.id for row in told}) == 2
-    with pytest.raises(afa.AfaError, match="expected other names than le, .*, members, and each once, but got 'members'"):
+    with pytest.raises(afa.AfaError, match=r"expected other names than le, .*, members, and each once, but got 'members'"):
         match(afa.sql(text.replace("AS a,", "AS members,"), event=event, tick="us"), time="at")
 
 
