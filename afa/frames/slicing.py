@@ -23,7 +23,7 @@ from afa.io.frame import Frame
 from afa.io.listed_columns import picked
 from afa.model.event_order import EventOrder
 from afa.schema import Schema
-from afa.state.plain import Unfit, field_columns
+from afa.state.plain import Unfit, check_digits, field_columns
 from punctuation.time import BEGINNING
 
 KEYS = 2048
@@ -64,7 +64,9 @@ def fields_of(frame: Frame, asked: OperatorPlan) -> dict[str, Any]:
     """Return the columns of events and keys, in the order of the frame."""
     found = {field.name: frame.field(field, asked.events, asked.tick) for field in asked.fields}
     for name in asked.keys:
-        if name not in found and name != asked.events.instant:
+        if name in found:
+            check_digits(frame.raw(name, "key"), name)
+        elif name != asked.events.instant:
             found[name] = frame.key(name)
     return found
 

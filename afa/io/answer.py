@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,9 +62,21 @@ class Answer(NamedTuple):
                 raise ChangeError(f"expected columns of different names in the output but got {name!r} twice: rename one of them")
             if name in times:
                 made[name] = times[name].column(_listed(column), name)
+            elif has_decimals(keys.get(name)):
+                items = [Decimal(repr(float(item))) if isinstance(item, float) else item for item in _listed(column)]
+                made[name] = written(items, field._replace(type=None), True, keys[name], True)
             else:
                 made[name] = written(column, field, name in keys, keys.get(name), whole)
         return like.made(made)
+
+
+def has_decimals(given: Any) -> bool:
+    """Return whether a column has DECIMALs, by its type, or by the first of its objects."""
+    kind = type_of(given)
+    if isinstance(given, list) or (isinstance(kind, np.dtype) and kind.kind == "O"):
+        missing = ("NoneType", "NAType", "float")
+        return next((type(item) for item in given if type(item).__name__ not in missing), None) is Decimal
+    return "decimal" in str(kind)
 
 
 def _in_arrow(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
@@ -155,7 +168,7 @@ def _arrow_keys(column: Any, given: Any, name: str, whole: bool) -> Any:
         column = _listed(column)
         with contextlib.suppress(pa.ArrowException, *ODD):
             return pa.array(column, wide)
-    return as_arrow([str(key) for key in _listed(column)], pa.string(), name)
+    return as_arrow([None if key is None else str(key) for key in _listed(column)], pa.string(), name)
 
 
 def as_arrow(column: Any, kind: Any, name: str) -> Any:

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.errors import ChangeError
-from afa.state.plain import nearest_floats
 from punctuation.door import arrow_type, one_array, scalar_of, without_views
 from punctuation.timestamps import counted, times_of
 
@@ -88,9 +87,9 @@ def _typed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
         return array.cast(TYPES.get(column.kind, pa.string()))
     if column.kind == ANY:
         return array
-    if pa.types.is_decimal(array.type) and column.kind == "float":  # whose cast by Arrow is not the nearest float
-        array = nearest_floats(array)
-    scalar = float if pa.types.is_decimal(array.type) else scalar_of(array.type)
+    if pa.types.is_decimal(array.type) and column.kind in ("float", KEY):  # which the door of tables takes, a key as it is
+        return array
+    scalar = scalar_of(array.type)
     found = scalar.__name__ if scalar else None
     if column.kind == KEY:
         if found is None and not pa.types.is_temporal(array.type):

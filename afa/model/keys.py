@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.schema import any_payload, is_record
+from afa.schema import DIGITS, any_payload, is_record
 
 UNSAID: Any = object()
 """For ``key=`` of a call: the event makes the key."""
@@ -77,10 +78,24 @@ class Keys:
         return (key,) if self.bare else tuple(key)
 
 
+def plain_key(key: Any) -> Any:
+    """Return a key with floats for DECIMALs of which a float tells each apart, as fields have them. Beyond they are exact.
+
+    >>> plain_key((Decimal("1.50"), "x")), plain_key(Decimal("12345678901234567.8"))
+    ((1.5, 'x'), Decimal('12345678901234567.8'))
+    """
+    if type(key) is tuple:
+        return tuple(map(plain_key, key))
+    short = type(key) is Decimal and key.is_finite() and len(key.as_tuple().digits) <= DIGITS and abs(key.adjusted()) < 300
+    return float(key) if short else key
+
+
 def take_key(key: Any) -> Any:
     """Return a key in its normal form; refuse what is not hashable (`ChangeError`). None is one, as SQL's NULL is."""
     if key is None:
         return None
+    if type(key) is Decimal or (type(key) is tuple and Decimal in map(type, key)):
+        key = plain_key(key)
     try:
         return any_payload(key)
     except ChangeError as error:

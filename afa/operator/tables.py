@@ -17,7 +17,7 @@ from afa.change import Change
 from afa.engine import Batch, Logged
 from afa.engine.logged import Cuts
 from afa.errors import ChangeError
-from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
+from afa.io.answer import MATCH, Answer, appended, filling, has_decimals, key_parts
 from afa.io.event_batch import TIMES
 from afa.io.listed_columns import listed, picked
 from afa.io.table_times import TimeType, leaving, with_le, with_ticks
@@ -406,5 +406,7 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         place = len(fields) - 1 - mixed
         columns[place] = in_arrow(columns[place], members, arcs, times)
     leave = leaving(times, like.kind, core.shown, core.automaton.event_schema, keys.labels if keys else ())
-    given = {name: like.column(name) if name in keys.columns else None for name in keys.labels} if keys else NOTHING
+    given = {} if keys is None else {name: like.column(name) if name in keys.columns else None for name in keys.labels}
+    came = [field.name for field in fields if field.name in given and field.type is float and field.name in like.names]
+    given |= {name: column for name in came if has_decimals(column := like.column(name))}
     return Answer(columns, fields, given, leave).to(like)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from afa.schema import NAN, ODD, Field
+from afa.errors import ChangeError
+from afa.model.keys import plain_key
+from afa.schema import DIGITS, NAN, ODD, Field
 from afa.state.states import Column
 from punctuation.door import EXACT, arrow_type
 
@@ -193,15 +195,35 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
 
 def keys_in(columns: Sequence[Any], single: bool, n: int) -> tuple[Any, list[Any]]:
     """Return of each row the place of its key, and the keys; ``single``: a key is a value, else a tuple of values."""
-    indices, values = distinct(columns[0], nulls=True)
+    indices, values = _different(columns[0])
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:
-        more, values = distinct(column, nulls=True)
+        more, values = _different(column)
         indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
         found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     if len(indices) != n:
         raise Unfit
     return indices, found
+
+
+def _different(column: Any) -> tuple[Any, list[Any]]:
+    indices, values = distinct(column, nulls=True)
+    return indices, list(map(plain_key, values))
+
+
+def check_digits(column: Any, name: str) -> None:
+    """Refuse DECIMALs of a key that is read as floats, if these may not tell them apart (`ChangeError`)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = getattr(column, "type", None)
+    if isinstance(kind, pa.DataType) and pa.types.is_decimal(kind) and kind.precision > DIGITS:
+        most = pc.max(pc.abs(column)).as_py()
+        if most is not None and most.scaleb(kind.scale) >= 10**DIGITS:
+            raise ChangeError(
+                f"expected a key of DECIMALs with at most {DIGITS} digits, which floats tell apart, but got {name}={most} in a "
+                f"column of {kind}: cast it to an int or a text"
+            )
 
 
 def used(indices: Any, dictionary: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import afa
-from afa import insert, retract
+from afa import ChangeError, insert, retract
 from afa.state.plain import nearest_floats, units_of
 from tests.cli import call
 
@@ -60,6 +60,63 @@ def rows(n: int, digits: int = 7) -> list[tuple[Any, ...]]:
 
 
 ROWS = rows(60)
+BY_KEY = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES SUM(v) AS s PATTERN (a b) DEFINE b AS v > PREV(v))"
+
+
+def keyed(*keys: str | None, kind: Any = pa.decimal128(18, 2)) -> Any:  # noqa: B008  (a type is a value)
+    """Two rows for each key, the first of them first."""
+    values = [None if key is None else Decimal(key) for key in keys]
+    of = pa.array(values * 2, kind)
+    return pa.table({"k": of, "v": [1] * len(keys) + [2] * len(keys), "at": [*range(2 * len(keys))]})
+
+
+def told_keys(table: Any) -> list[Any]:
+    return sorted(table["k"].to_pylist(), key=lambda key: (key is None, key))
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_keys(engine: Any, tmp_path: Path) -> None:
+    """A value is one key whatever it came as, and leaves in the type of its column."""
+    events = keyed("0.10", "2.00", None)
+    query, kind, want = afa.sql(BY_KEY, event=events), events["k"].type, [Decimal("0.10"), Decimal("2.00"), None]
+    pq.write_table(events, tmp_path / "t.parquet", row_group_size=2)
+    prepared = afa.prepared(events, key="k", time="at")
+    found = [afa.find(query, each, time="at") for each in (events, tmp_path / "t.parquet", prepared)]
+    found += [afa.backtest({"q": query}, events, time="at").matches, query.operator(engine=engine).push_many(events, time="at")]
+    for each in found:
+        assert (each["k"].type, told_keys(each)) == (kind, want)
+    frame = events.to_pandas()
+    for each in (afa.find(query, frame, time="at"), query.operator(engine=engine).push_many(frame, time="at")):
+        assert {type(key) for key in each["k"]} == {Decimal, type(None)}
+        assert told_keys(pa.table({"k": each["k"]})) == want
+    op = query.operator(engine=engine)
+    assert op.push_many(keyed("0.10").slice(0, 1), time="at").num_rows == 0
+    (change,) = op.push(insert({"k": 0.1, "v": 2}, 1))
+    op = query.restore(op.snapshot(), engine=engine)
+    assert (change.key, op.push(retract({"k": Decimal("0.100"), "v": 2}, 1))[0].diff) == (0.1, -1)
+
+
+def test_keys_in_files(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text(BY_KEY)
+    pq.write_table(keyed("0.10", "1234567890123456.10", "1234567890123456.11", None), tmp_path / "t.parquet")
+    call("run", f"{tmp_path}/q.sql", f"{tmp_path}/t.parquet", "--output", f"{tmp_path}/out.parquet")
+    out = pq.read_table(tmp_path / "out.parquet")
+    assert [*map(str, told_keys(out))] == ["0.10", "1234567890123456.10", "1234567890123456.11", "None"]
+    assert out["k"].type == pa.decimal128(18, 2)
+
+
+def test_long_keys() -> None:
+    """They are told apart exactly, or refused where floats would have to."""
+    events = keyed("1234567890123456.10", "1234567890123456.11")
+    query = afa.sql(BY_KEY, event=events)
+    assert told_keys(query.operator().push_many(events, time="at")) == events["k"].to_pylist()[:2]
+    for call_of in (lambda: afa.find(query, events, time="at"), lambda: afa.backtest({"q": query}, events, time="at")):
+        with pytest.raises(ChangeError, match=r"at most 15 digits, .* but got k=1234567890123456\.11 in .*: cast it to"):
+            call_of()
+    short = keyed("123456789012345", "1.25", kind=pa.decimal128(38, 4))  # a wide type of values that floats tell apart
+    with pytest.raises(ChangeError, match="at most 15 digits"):
+        afa.find(query, short, time="at")
+    assert told_keys(afa.find(query, keyed("12345678901", "1.25", kind=pa.decimal128(38, 4)), time="at"))[0] == Decimal("1.25")
 
 
 def table(given: Sequence[tuple[Any, ...]] = ROWS) -> Any:
