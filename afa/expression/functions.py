@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from afa.expression.nodes import Binary, Call, Const, Expr
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, If
 
 W = TypeVar("W", int, "_Whole")
 NUMBER, TEXT = "a number", "a text"
@@ -63,6 +63,14 @@ def sql_round(x: float) -> float:
 def sql_decimal(x: float, power: float) -> float:
     """Return the float next to the decimal that is next to ``x``; ``power``: 10.0 to its digits behind the point."""
     return sql_round(x * power) / power if power else math.nan
+
+
+def sql_cast(x: float, power: float, limit: float) -> float:
+    """Return a number as a DECIMAL, see `sql_decimal`. Raises ValueError from ``limit`` on, where its digits end."""
+    found = sql_decimal(x, power)
+    if abs(found) < limit:
+        return found
+    raise ValueError(f"expected a number below {limit:.0f} in CAST to DECIMAL but got {x!r}")
 
 
 def year(days: int) -> int:
@@ -199,6 +207,11 @@ def _decimal(x: Expr, power: Expr) -> Expr:
     return Binary("/", Call("sql_round", (Binary("*", x, power),)), power)
 
 
+def _cast(x: Expr, power: Expr, limit: Expr) -> Expr:
+    found = _decimal(x, power)
+    return If(Compare("<", Call("abs", (found,)), limit), found, Binary("/", x, Const(0.0)))  # of which Python says what is wrong
+
+
 def _by_library(name: str, **more: Any) -> Function:
     return Function(getattr(math, name), float, library=name, **more)
 
@@ -223,6 +236,7 @@ FUNCTIONS: dict[str, Function] = {
     "sql_trunc": Function(sql_trunc, float, total=True, step="trunc"),
     "sql_round": Function(sql_round, float, total=True, step="round"),
     "sql_decimal": Function(sql_decimal, float, least=2, most=2, total=True, written=_decimal),
+    "sql_cast": Function(sql_cast, float, least=3, most=3, written=_cast),
     "year": Function(year, int, written=_written(0)),
     "month": Function(month, int, written=_written(1)),
     "day": Function(day, int, written=_written(2)),

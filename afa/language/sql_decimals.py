@@ -42,7 +42,7 @@ class SqlDecimals(SqlValues):
                 return max(-int(Decimal(repr(value)).normalize().as_tuple().exponent), 0)
             case Const(None):
                 return 0
-            case Call("sql_decimal", (_, Const(power))):
+            case Call("sql_decimal" | "sql_cast", (_, Const(power), *_)):
                 return POWERS.index(float(str(power)))
             case (
                 FieldRead(_, name) | Ref(_, _, name) | Aggregate(_, "sum" | "min" | "max" | "any" | "max_by" | "min_by", str(name))
@@ -76,6 +76,16 @@ class SqlDecimals(SqlValues):
     def _rounded(self, expr: Expr, scale: int) -> Expr:
         """Return a DECIMAL that a float is next to; of more digits than a float tells apart the float."""
         return Call("sql_decimal", (expr, Const(POWERS[scale]))) if scale < len(POWERS) else expr
+
+    def _to_scale(self, expr: Expr, scale: int) -> Expr:
+        """Return a number whose digits end at a scale; of two that are as near the one further from zero."""
+        known = self._scale(expr)
+        if known is not None and known <= scale:
+            return expr
+        if known is None or known >= len(POWERS):
+            return self._rounded(expr, scale)
+        whole = Call("sql_round", (Binary("/", self._units(expr, known), Const(POWERS[known - scale])),))
+        return self._rounded(Binary("/", whole, Const(POWERS[scale])), scale)
 
     def _is_timely(self, expr: Expr) -> bool:
         """Return whether a value is an instant, or the time between two. Abstract."""

@@ -124,8 +124,7 @@ class SqlFunctions(SqlDecimals):
         if digits == ZERO:
             return Call("sql_round", (x,))
         if scale and digits.value > 0:
-            whole = Call("sql_round", (Binary("/", self._units(x, scale), Const(POWERS[scale - digits.value])),))
-            return self._rounded(Binary("/", whole, Const(POWERS[digits.value])), digits.value)
+            return self._to_scale(x, digits.value)
         more, less = ("*", "/") if digits.value > 0 else ("/", "*")
         power = Const(10.0 ** abs(digits.value))
         found = Binary(less, Call("sql_round", (Binary(more, x, power),)), power)

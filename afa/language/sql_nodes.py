@@ -184,7 +184,7 @@ def _beside(node: Any, name: str, values: list[Any], text: SqlText) -> RefusedEr
     kind = type(node).__name__
     if kind == "DataType":
         cast = node.parent or node
-        wanted = "CAST to INT, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+        wanted = "CAST to INT, DOUBLE, DECIMAL(p, s), VARCHAR, DATE or TIMESTAMP"
         return RefusedError(f"expected {wanted} but got {text.quoted(cast)!r}", text.place(cast))
     wanted, called, said = ALONE.get(kind, kind.upper()), CALLED.get(name, name.strip("_").upper()), text.quoted(node)
     hint = HINTS.get(kind)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Set
 from datetime import datetime, timezone
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, IsNone, Moment, Ticks, Unary
+from afa.expression.nodes import Binary, Call, Compare, Const, Digits, Expr, FieldRead, If, IsNone, Moment, Ticks, Unary
+from afa.language.sql_decimals import POWERS
 from afa.language.sql_functions import ZERO, SqlFunctions
 from afa.language.sql_kinds import is_number
 from afa.language.sql_values import SPARK
 from afa.language.terms import Aggregate, Final, Ref
+from afa.schema import DIGITS
 from punctuation.durations import NANOSECONDS, UNITS, ticks
 
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
 INTS = ("INT", "BIGINT", "SMALLINT", "TINYINT")
 TEXTS = ("TEXT", "VARCHAR", "CHAR", "NVARCHAR")
 TIMES = ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME")
-CASTS = "INT, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+CASTS = "INT, DOUBLE, DECIMAL(p, s), VARCHAR, DATE or TIMESTAMP"
 FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f")
 PARTS = ("DAY", "HOUR", "MINUTE", "SECOND")
 """The parts of an INTERVAL of several, from the left."""
@@ -295,13 +298,18 @@ class SqlTimes(SqlFunctions):
             return self._instant(node, str(node.this.this))
         x = self.value(node.this)
         kind = self._kind(x)
-        if node.to.expressions and to not in TIMES:  # VARCHAR(3)
+        if node.to.expressions and to not in (*TIMES, "DECIMAL"):  # VARCHAR(3)
             raise self._refused(node, f"expected CAST to {CASTS} but got {self._said(node)}")
-        if to in (*INTS, *FLOATS) and isinstance(x, Const) and isinstance(x.value, str):
+        if to in (*INTS, *FLOATS, "DECIMAL") and isinstance(x, Const) and isinstance(x.value, str):
             try:
-                return Const(int(x.value) if to in INTS else float(x.value))
+                number: int | float = int(x.value) if to in INTS else float(x.value)
             except ValueError:
                 raise self._refused(node, f"expected a number as text but got {x.value!r}") from None
+            if to != "DECIMAL":
+                return Const(number)
+            x = Digits(number) if math.isfinite(number) else x
+        if to == "DECIMAL":
+            return self._to_decimal(node, x)
         if to in INTS and (kind in (int, str, bool) or kind is float):
             return self._to_int(node, x) if kind is float else x if kind is int else Call("int", (x,))
         if to in FLOATS or to in INTS:
@@ -349,6 +357,27 @@ class SqlTimes(SqlFunctions):
                 f"expected as many digits of a second as a tick has ({self._tick}) but got {digits} in {self._said(node)}, and "
                 f"dialects round or cut off; DATE_TRUNC says which",
             )
+
+    def _to_decimal(self, node: Any, x: Expr) -> Expr:
+        """Return a CAST to DECIMAL(p, s), which all dialects round alike; beyond its digits it raises."""
+        if not is_number(self._kind(x)) or self._is_timely(x):
+            raise self._refused(node, f"expected a CAST of a number to DECIMAL but got {self._said(node)}; CAST to DOUBLE first")
+        said = [str(each.this) for each in node.to.expressions]
+        digits, scale = (int(each) if each.isdecimal() else DIGITS + 1 for each in [*said, *["0"] * (2 - len(said))])
+        if not said or self._dialect == "risingwave":
+            why = (
+                "in which dialects keep different digits; say DECIMAL(p, s)"
+                if not said
+                else "whose digits RisingWave does not read"
+            )
+            raise self._refused(node, f"expected DECIMAL(p, s) but got {self._said(node)}, {why}")
+        if not 0 <= scale <= digits <= DIGITS:
+            raise self._refused(
+                node,
+                f"expected DECIMAL(p, s) of at most {DIGITS} digits, which floats tell apart, but got {self._said(node)}; "
+                f"say fewer, or DOUBLE",
+            )
+        return Call("sql_cast", (self._to_scale(x, scale), Const(POWERS[scale]), Const(10.0 ** (digits - scale))))
 
     def _to_int(self, node: Any, x: Expr) -> Expr:
         way = self._way(node, ROUNDED, "some dialects round, others cut off; FLOOR, CEIL, ROUND say which")

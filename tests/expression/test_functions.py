@@ -40,9 +40,9 @@ TAKE = Schema.of(R, "register").take
 def same(name: str, items: tuple[Any, ...]) -> int:
     """One call on both engines: equal to the last bit, or Python's error; returns how many machine code has answered."""
     made = Call(name, tuple(Const(item) for item in items))
-    fields = [FieldRead("r", "f" if type(item) is float else "i") for item in items]
+    fields = [FieldRead("r", "f" if type(item) is float else "i") for item in items[:2]]
     wanted = "i" if FUNCTIONS[name].result is int else "f"
-    read: Expr = Call(name, tuple(fields)) if len({type(item) for item in items}) == len(items) else made
+    read: Expr = Call(name, (*fields, *made.items[2:])) if len({type(item) for item in items[:2]}) == len(fields) else made
     register = TAKE(R(**{field.name: item for field, item in zip(fields, items)}))
     strings = Strings()
     arc = NativeArc(compiled(Const(True), Make(tuple(read if n == wanted else FieldRead("r", n) for n in R._fields))), strings)
@@ -66,8 +66,11 @@ def test_machine_code_gives_python_s_bits(name: str) -> None:
         numbers = [*FLOATS, *(rng.uniform(-1, 1) for _ in range(40)), *(rng.uniform(0, 1e3) for _ in range(40)), *INTS]
         answered, least = sum(same(name, (x,)) for x in numbers), 40
     else:
-        pairs = [(x, y) for x in FLOATS for y in INTS]
-        answered, least = sum(same(name, pair) for pair in pairs), 100
+        tuples = [(x, y, 1e6)[: FUNCTIONS[name].most] for x in FLOATS for y in INTS]
+        answered, least = (
+            sum(same(name, each) for each in tuples),
+            100 if FUNCTIONS[name].total or not FUNCTIONS[name].written else 20,
+        )
     assert answered >= least
 
 

@@ -24,6 +24,7 @@ from afa.expression.nodes import (
     conjunction,
     disjunction,
     minus,
+    walk,
 )
 from afa.schema import Schema
 
@@ -160,7 +161,9 @@ def _number(rng: random.Random, kind: str, make: Any) -> Expr:
     if way == 7:
         return Call("round", (make("float"), Const(rng.randint(-2, 3)))) if kind == "float" else Call("round", (make("float"),))
     if way == 8:
-        return Binary("**", make(kind), Const(rng.choice([0, 1, 2, 3, -1])))
+        base, exponent = make(kind), Const(rng.choice([0, 1, 2, 3, -1]))
+        huge = any(isinstance(node, Binary) and node.op == "**" for node in walk(base))  # a power of one may be refused
+        return base if huge else Binary("**", base, exponent)
     return Call("float", (make("int"),)) if kind == "float" else rng.choice(
         [lambda: Call("int", (make("float"),)), lambda: Call("len", (make("str"),)), lambda: Unary("~", make("int")),
          lambda: Binary(rng.choice("&|^"), make("int"), make("int"))]

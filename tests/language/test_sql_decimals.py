@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import afa
-from afa import ChangeError, insert, retract
+from afa import ChangeError, QueryError, insert, retract
 from afa.state.plain import nearest_floats, units_of
 from tests.cli import call
 
@@ -38,7 +38,10 @@ OF_ONE_ROW = """
     case when q > 0 then q end + p; if(p > 0.5, p, n) + 0.1; cast(p as double) + 0.1; cast(p as int); cast(-q as int)
     sqrt(abs(p)); power(p, 2); p + null; q is null; p in (0.1, 0.3, 0.7); p + 0.1 in (0.3, q); p between 0.1 and q + 0.1
     p + 0.1 = 0.3; p + q = 0.3; p * 3 = 0.3; p - q > 0.1; p + 0.1 >= q; n * 0.1 = 0.3; p * q = 0.06; p is distinct from q + 0.1
-    cast(p + 0.5 as int); n * 0.1 + p
+    cast(p + 0.5 as int); n * 0.1 + p; cast(p as decimal(9, 1)); cast(q as decimal(7, 2)); cast(-q as decimal(6, 0)) + 0.1
+    cast(p * q as decimal(15, 3)); cast(f as decimal(5, 3)); cast(n as decimal(3, 2)) + 0.1; cast(p / 3 as decimal(12, 4)) * 3
+    cast(q as decimal(9, 2)) = cast(p as decimal(9, 2)); cast('1.005' as decimal(10, 2)) * 3; cast(0.5 as decimal(9, 0))
+    cast(p * 0.07 as decimal(15, 10)); cast(null as decimal(2, 1)); round(p * 0.00000000000001, 12); cast(1.005 as decimal(3, 2))
 """
 EXPRESSIONS = [each.strip() for line in OF_ONE_ROW.strip().splitlines() for each in line.split(";")]
 SMALL = ("0.10", "0.20", "0.30", "0.70", "1.10", "2.50", "0.00", "-0.30")
@@ -152,6 +155,60 @@ def test_values_are_duckdb_s(expression: str, con: Any) -> None:
         else:
             assert one == (pytest.approx(other, rel=1e-14) if isinstance(other, float) else other), row
     assert repr(shown(made, "compiled")) == repr(found)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_a_cast_beyond_its_digits_raises(engine: Any) -> None:
+    """As in SQL; the operator is as it was."""
+    for said, cast in (
+        ("measure", query("CAST(p * 10 AS DECIMAL(5, 1)) AS v")),
+        ("define", query("1 AS v", "CAST(p * 10 AS DECIMAL(5, 1)) > 0")),
+    ):
+        op = cast.operator(engine=engine)
+        (row,) = rows(1)
+        fits, beyond = (cast.event(i, p, *row[2:]) for i, p in ((1, 999.99), (2, 1000.0)))
+        assert len(op.push(insert(fits, 1))) == 1, said
+        saved = op.snapshot()
+        with pytest.raises(ValueError, match=r"expected a number below 10000 in CAST to DECIMAL but got 10000\.0"):
+            op.push(insert(beyond, 2))
+        assert op.snapshot() == saved
+
+
+@pytest.mark.parametrize(
+    ("dialect", "said"),
+    [
+        ("oracle", "NUMBER(5, 1)"), ("snowflake", "NUMBER(5, 1)"), ("trino", "DECIMAL(5, 1)"), ("spark", "DECIMAL(5, 1)"),
+        ("flink", "DECIMAL(5, 1)"), ("bigquery", "NUMERIC(5, 1)"), ("databricks", "DEC(5, 1)"), (None, "NUMERIC(5, 1)"),
+    ],
+)  # fmt: skip
+def test_dialects_round_decimals_alike(dialect: str | None, said: str) -> None:
+    made = query(f"CAST(q AS {said}) AS v", dialect=dialect)
+    (row,) = rows(1)
+    given = [(i, *row[1:2], Decimal(q), *row[3:]) for i, q in enumerate(("0.250", "-0.250", "1.050", "0.249"))]
+    assert shown(made, "interpreted", given) == shown(made, "compiled", given) == [0.3, -0.3, 1.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("cast", "words"),
+    [
+        (
+            "CAST(p AS DECIMAL(18, 2))",
+            r"DECIMAL\(p, s\) of at most 15 digits, .* but got 'CAST\(p AS DECIMAL\(18, 2\)\)'; say fewer",
+        ),
+        ("CAST(p AS DECIMAL(2, 3))", "of at most 15 digits"),
+        ("CAST(p AS DECIMAL)", r"of at most 15 digits, .* but got 'CAST\(p AS DECIMAL\)'"),
+        ("CAST(p > 1 AS DECIMAL(2, 1))", "a CAST of a number to DECIMAL but got .*; CAST to DOUBLE first"),
+        ("CAST('x' AS DECIMAL(2, 1))", "a number as text but got 'x'"),
+        ("CAST('inf' AS DECIMAL(2, 1))", "a CAST of a number to DECIMAL"),
+    ],
+)
+def test_casts_that_are_refused(cast: str, words: str) -> None:
+    with pytest.raises(QueryError, match=words):
+        query(f"{cast} AS v")
+    with pytest.raises(QueryError, match="whose digits RisingWave does not read"):
+        query("CAST(p AS DECIMAL(5, 2)) AS v", dialect="risingwave")
+    with pytest.raises(QueryError, match="in which dialects keep different digits; say DECIMAL"):
+        query("CAST(p AS DECIMAL) AS v", dialect="spark")
 
 
 OF_ROWS = """

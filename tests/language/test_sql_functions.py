@@ -282,7 +282,7 @@ REFUSED = {
     "timestamp '2024-01-01 10:00:00.5'": "expected a whole number of ticks (s) but got '2024-01-01 10:00:00.5'",
     "date '2024-13-01'": "expected a date or a time, '2024-01-31 10:00:00', but got '2024-13-01'",
     "cast(f as varchar)": "expected an int or a text but got a float",
-    "cast(s as date)": "expected CAST to INT, DOUBLE, VARCHAR, DATE or TIMESTAMP",
+    "cast(s as date)": "expected CAST to INT, DOUBLE, DECIMAL(p, s), VARCHAR, DATE or TIMESTAMP",
     "upper(p)": "expected a text but got 'p', an int",
     "sqrt(s)": "expected a number but got 's', a text",
     "atan2(s, p)": "expected numbers but got",
