@@ -140,6 +140,7 @@ class Tree:
     ordered: str | None = field(default=None, compare=False)  # the column that ORDER BY names, in small letters
     notes: tuple[str, ...] = field(default=(), compare=False)  # what `explain` says of the text, beside
     columns: tuple[str, ...] = field(default=(), compare=False)  # SQL's columns of the answer, those of the key first
+    decimals: tuple[tuple[str, int], ...] = field(default=(), compare=False)  # scales of SQL's DECIMALs among what is shown
 
 
 def neighbour_name(field: str, offset: int, taken: Collection[str]) -> str:

@@ -11,14 +11,14 @@ would be 0.05.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from afa.expression.nodes import Binary, Call, Const, Digits, Expr, FieldRead, If, Unary
 from afa.language.sql_kinds import Kind
 from afa.language.sql_text import SqlText
 from afa.language.sql_values import SqlValues
-from afa.language.terms import Aggregate, Final, OfMatch, Ref
+from afa.language.terms import Aggregate, Final, ListAggregate, OfMatch, Ref
 from afa.schema import DIGITS
 
 POWERS = tuple(10.0**scale for scale in range(DIGITS + 1))
@@ -35,6 +35,11 @@ class SqlDecimals(SqlValues):
         super().__init__(kinds, text, tick, dialect)
         self._scales = scales
 
+    def decimals(self, shown: Iterable[tuple[str, Expr]]) -> tuple[tuple[str, int], ...]:
+        """Return which values leave as floats, or arrays of them, that stand for DECIMALs, by their names with their scales."""
+        found = ((name, self._scale(value)) for name, value in shown if self._kind(value) in (float, list))
+        return tuple((name, scale) for name, scale in found if scale is not None)
+
     def _scale(self, expr: Expr) -> int | None:
         """Return how many digits a DECIMAL has behind the point; of a number that is written with one, and of an int, too."""
         match expr:
@@ -48,6 +53,8 @@ class SqlDecimals(SqlValues):
                 FieldRead(_, name) | Ref(_, _, name) | Aggregate(_, "sum" | "min" | "max" | "any" | "max_by" | "min_by", str(name))
             ):
                 return self._scales.get(name, self._of_int(expr))
+            case ListAggregate(_, "array", name):
+                return self._scales.get(name)  # of each item
             case Unary(_, x) | Final(x) | OfMatch(x) | Call("abs", (x,)):
                 return self._scale(x)
             case Call(name, (x,)) if name in WHOLE:

@@ -251,6 +251,7 @@ class _SqlText:
             asked=self._asked,
             distinct=bool(select.args.get("distinct")),
             columns=(*self._key_shown, *dict(returns)),
+            decimals=self._scope(None).decimals(returns),
             virtual=tuple(sorted(self._virtual.items(), key=lambda each: each[0])),
             where=self._view.condition,
             computed=self._computed,

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.errors import AfaError
 from afa.language.query import Query
 from afa.language.shown_columns import ROW, UNITS, ShownColumn
 from afa.replay.find import find
@@ -24,6 +25,17 @@ from punctuation.door import one_array
 def numbered(schema: pa.Schema) -> pa.Schema:
     """Return the columns of a table whose rows are numbered."""
     return schema.append(pa.field(ROW, pa.int64(), nullable=False))
+
+
+def _in_decimals(column: Any, name: str, scale: int | None) -> Any:
+    """Return floats, or arrays of them, as the DECIMALs that they stand for."""
+    if scale is None:
+        return column
+    kind = pa.decimal128(38, scale)
+    try:
+        return column.cast(pa.list_(kind) if pa.types.is_list(column.type) else kind)
+    except pa.ArrowInvalid as error:
+        raise AfaError(f"expected {name} of at most 38 digits, a DECIMAL(38, {scale}), but got more: {error}") from None
 
 
 def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], numbers: Mapping[str, str], **options: Any) -> pa.Table:
@@ -40,7 +52,7 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
         if name.startswith(UNITS):
             column = one_array(table[name.removeprefix(UNITS)])
             given = given.append_column(name, pa.array(units_of(column), mask=np.asarray(column.is_null())))
-    found = find(query, given, **options)
+    found, scales = find(query, given, **options), dict(query.tree.decimals)
     columns = []
     for each in shown:
         if each.at in found.column_names:
@@ -52,5 +64,5 @@ def answered(query: Query, table: pa.Table, shown: Sequence[ShownColumn], number
             whole = found[each.field].cast(pa.int64()).cast(pa.decimal128(19, 0))
             columns.append(pc.multiply(whole, last).cast(pa.decimal128(38, each.scale)))
         else:
-            columns.append(found[each.field])
+            columns.append(_in_decimals(found[each.field], each.name, scales.get(each.field)))
     return pa.table(columns, names=[each.name for each in shown])
