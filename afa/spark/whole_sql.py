@@ -14,13 +14,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from afa.errors import AfaError
+from afa.errors import AfaError, QueryError
 from afa.language.query import Query
 from afa.language.shown_columns import ShownColumn
+from afa.language.sql_layers import layers_of
+from afa.language.sql_query import sql as read_sql
+from afa.language.sql_reader import reading
 from afa.language.sql_statement import Statement
+from afa.language.stacked_query import StackedQuery
 from afa.language.whole_statement import RelationalEngine, whole
 from afa.operator.options import check_options
 from afa.replay.table_answer import answered, numbered
+from afa.schema import SCALARS, Schema
 from afa.spark.changes_read import CHANGE, ChangesRead
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
@@ -80,7 +85,9 @@ def sql(
     if late not in ("drop", "raise"):
         raise AfaError(f'expected "drop" or "raise" but got late={late!r}: a late row is no row of the answer')
     check_options(options, sorted({*OF_STREAMS, *OF_TABLES}), "afa.spark.sql")
-    return whole(_Spark(spark, buckets, {"late": late}, options), text, dialect, tick, ties)  # type: ignore[no-any-return]
+    engine = _Spark(spark, buckets, {"late": late}, options)
+    found = engine.over_one_another(text, dialect, tick, ties)
+    return whole(engine, text, dialect, tick, ties) if found is None else found
 
 
 class _Spark(RelationalEngine):
@@ -131,18 +138,53 @@ class _Spark(RelationalEngine):
         check_options(self._options, *((OF_STREAMS, "a stream") if rows.isStreaming else (OF_TABLES, "a table, a bucket a thread")))
         if not rows.isStreaming:
             return self._found(query, rows, shown, numbers)
-        time = query.events.instant if query.events is not None else None
-        if time is None:
-            raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
-        said = {"name": f"match {next(self._streams)}", **self._of_streams, **self._options}  # each has numbers of its own
-        found = rows.transform(match(query, time=time, buckets=self._buckets, on_fault="raise", **said))
         twice = next((each.name for each in shown if each.name.lower() in CHANGE), None)
         if twice is not None:
             raise AfaError(
                 f"expected another name than {twice} in a stream, whose changes have it; write AS in MEASURES, or in front"
             )
-        columns = [*(_typed(each).alias(each.name) for each in shown), *map(column, CHANGE)]
-        return found.where("kind = 'match'").select(*columns)
+        scales = dict(query.tree.decimals) | {each.field: each.scale for each in shown if each.scale is not None}
+        return self._in_stream(query, query.events, rows, {each.name: each.field for each in shown}, scales)
+
+    def over_one_another(self, text: str, dialect: str | None, tick: str | None, ties: str | None) -> DataFrame | None:
+        """Return the changes of several MATCH_RECOGNIZE alone, over one another and a stream; None: it is another statement."""
+        layers = reading(text, dialect, lambda statement: layers_of(statement) if len(statement.matches) > 1 else None)
+        if layers is None or layers.relational is not None:
+            return None
+        table = layers.table.copy()
+        table.set("alias", None)
+        rows = self.rows(f"SELECT * FROM {table.sql(dialect=self.dialect)}", {})
+        if not rows.isStreaming:
+            return None
+        try:
+            query: StackedQuery = read_sql(text, event=self.events(rows), dialect=dialect, tick=tick, ties=ties)
+        except QueryError:  # which is told where it stands round a stream
+            return None
+        check_options(self._options, OF_STREAMS, "a stream")
+        last = query.links[-1].tree
+        return self._in_stream(query, query.links[0].events, rows, {name: name for name in last.columns}, dict(last.decimals))
+
+    def _in_stream(
+        self,
+        query: Query | StackedQuery,
+        events: Schema | None,
+        rows: DataFrame,
+        fields: Mapping[str, str],
+        scales: Mapping[str, int],
+    ) -> DataFrame:
+        """Return changes in a stream; ``fields``: by columns of the answer, ``scales``: of those that are DECIMALs."""
+        time = None if events is None else events.instant
+        if time is None:
+            raise AfaError("expected a stream in the order of a column of timestamps but got ORDER BY of another one, or of none")
+        said = {"name": f"match {next(self._streams)}", **self._of_streams, **self._options}  # each has numbers of its own
+        found = rows.transform(match(query, time=time, buckets=self._buckets, on_fault="raise", **said)).where("kind = 'match'")
+        arrays = {field.name for field in query.shown.fields if field.type not in SCALARS}
+        columns = {name: column(field) for name, field in fields.items()}
+        for name, field in fields.items():
+            if field in scales:
+                kind = f"decimal(38, {scales[field]})"
+                columns[name] = columns[name].cast(f"array<{kind}>" if field in arrays else kind)
+        return found.select(*(each.alias(name) for name, each in columns.items()), *map(column, CHANGE))
 
     def _found(self, query: Query, rows: DataFrame, shown: Sequence[ShownColumn], numbers: Mapping[str, str]) -> DataFrame:
         """Return the matches in a table; a bucket of keys is a table of its own."""
@@ -160,9 +202,3 @@ class _Spark(RelationalEngine):
         with by_value(query.automaton, query.event):
             parts = rows.groupBy(number.alias(bucket))
             return parts.applyInArrow(shipped(work, query.automaton.arcs), from_arrow_schema(schema))
-
-
-def _typed(shown: ShownColumn) -> Any:
-    """Return a column of matches in a stream in SQL's type."""
-    found = column(shown.field)
-    return found if shown.scale is None else found.cast(f"decimal(38, {shown.scale})")

@@ -174,6 +174,28 @@ def test_a_table_and_a_stream_with_a_restart(spark: Any, tmp_path: Path, name: s
     assert net(rows) == wanted
 
 
+@pytest.mark.spark
+def test_a_statement_over_a_stream(spark: Any, tmp_path: Path) -> None:
+    schema, source, out = "symbol string, price double, at timestamp", tmp_path / "rows", tmp_path / "out"
+    spark.createDataFrame(ROWS, schema).coalesce(1).write.json(str(source))
+    spark.readStream.schema(schema).json(str(source)).createOrReplaceTempView("ticks")
+    text = TEXT.replace("COUNT(*) AS runs", "COUNT(*) AS runs, MAX(n) + 0.5 AS most").replace("first, runs", "first, runs, most")
+    found = afa.spark.sql(spark, text, lateness="10 minutes", buckets=2)
+    assert found.columns == ["symbol", "first", "runs", "most", "le", "re", "diff"]
+    assert dict(found.dtypes)["most"] == "decimal(38,1)"
+    running = found.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "at")).trigger(availableNow=True)
+    running.start(str(out)).awaitTermination()
+    counted = Counter[Any]()
+    for row in spark.read.parquet(str(out)).collect():
+        counted[row.symbol, row.first, row.runs, row.le, row.re] += row.diff
+    assert +counted == expected()
+    with pytest.raises(AfaError, match="expected ORDER BY with the time of the last row"):
+        afa.spark.sql(spark, TEXT.replace("ORDER BY until", "ORDER BY n"))
+    with pytest.raises(AfaError, match="one MATCH_RECOGNIZE in a stream but got another one"):
+        afa.spark.sql(spark, f"SELECT count(*) AS c FROM ({TEXT})")
+    spark.catalog.dropTempView("ticks")
+
+
 def expected_events() -> Any:
     return pa.schema([("symbol", pa.string()), ("price", pa.float64()), ("at", pa.timestamp("us"))])
 
