@@ -267,6 +267,12 @@ def comparison(choose: Choices, used: list[str], name: str, before: int) -> tupl
         left, other = picks[-1][1].v, right(picks)
         return None if left is None or other is None else OPS[op](left, other)
 
+    def of_tenths(picks: Picks) -> bool | None:
+        left, other = picks[-1][1].v, right(picks)
+        return None if left is None or other is None else OPS[op]((left * 15 + 20 + 5) // 10, other)
+
+    if "AVG" not in text and choose.chance(10):
+        return f"CAST(v * 0.15 + 0.2 AS DECIMAL(5, 1)) {op} ({text}) * 0.1", of_tenths
     return f"v {op} {text}", holds
 
 

@@ -249,9 +249,8 @@ def test_measures_have_the_types_of_columns_and_of_the_engine(con: Any) -> None:
 
 def test_decimals_of_which_afa_calculates_are_decimals(con: Any) -> None:
     con.execute("CREATE TABLE paid AS SELECT * FROM (VALUES (1, 1.50::DECIMAL(5, 2)), (2, 2.00), (3, 0.10)) v(i, d)")
-    measures = """MAX(d) FILTER (WHERE i < 3) AS a, COALESCE(MIN(d) FILTER (WHERE i > 9), 0) AS b, ANY_VALUE(d) * 0.5 AS c, AVG(d) AS e,
-        ARRAY_AGG(d) AS f"""
-    clauses = f"ORDER BY i MEASURES {measures} PATTERN (A+)"
+    measures = "MAX(d) FILTER (WHERE i < 3) AS a, COALESCE(MIN(d) FILTER (WHERE i > 9), 0) AS b, ANY_VALUE(d) * 0.5 AS c"
+    clauses = f"ORDER BY i MEASURES {measures}, AVG(d) AS e, ARRAY_AGG(d) AS f PATTERN (A+)"
     found = afa.duckdb.sql(con, f"SELECT a, b, c, e, f FROM paid MATCH_RECOGNIZE ({clauses})")
     assert [str(each) for each in found.types] == ["DECIMAL(38,2)", "DECIMAL(38,2)", "DECIMAL(38,3)", "DOUBLE", "DECIMAL(38,2)[]"]
     texts = [["2.00", "0.00", "0.750", "1.2", "[1.50, 2.00, 0.10]"]]

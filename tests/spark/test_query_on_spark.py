@@ -104,7 +104,7 @@ def test_arrays_of_a_match_are_columns(spark: Any) -> None:
     assert sorted(((row.a, row.b) for row in told), key=lambda row: len(row[0])) == [([None, 1], [1]), ([None, None, 1], [1])]
     assert len({row.id for row in told}) == 2
     with pytest.raises(afa.AfaError, match=r"expected other names than le, .*, members, and each once, but got 'members'"):
-        match(afa.sql(text.replace("AS a,", "AS members,"), event=event, tick="us"), time="at")
+        table.transform(match(afa.sql(text.replace("AS a,", "AS members,"), event=event, tick="us"), time="at"))
 
 
 SWAPPED = """
