@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
-from afa.errors import SnapshotError, blame
+from afa.errors import Int64Error, SnapshotError, blame
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
-from afa.expression.nodes import Expr, FieldRead, walk
+from afa.expression.nodes import Const, Expr, FieldRead, walk
 from afa.expression.text import text_of_expr
 from afa.io.listed_columns import column_of, listed
 from afa.operator.tables import CallInput
@@ -23,6 +23,7 @@ from afa.schema import Field, Schema, any_payload
 from afa.state.plain import Unfit, keys_in
 from punctuation.door import Table
 from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER
 from speculation import stage_state as saved
 from speculation.around import Front
 from speculation.event_columns import EventColumns
@@ -34,22 +35,27 @@ class ComputedFields(Stage):
 
     Parameters
     ----------
+    filled : NamedTuple class
+        Of the events that the operator gets: the fields of those that come, and behind them those that are computed.
     event : NamedTuple class
         Of the events that come.
-    filled : NamedTuple class
-        Of those that the operator gets: the same fields, and behind them those that are computed.
     values : sequence of (str, Expr)
         The fields that are computed, each as an expression over an event that comes. One that raises makes the call fail.
+    where : Expr, optional
+        Of which events they are computed. The others, which a filter leaves out, get None or the zero of the type.
     tick : str, optional
         What one int of LE counts.
     """
 
-    def __init__(self, event: type, filled: type, values: Sequence[tuple[str, Expr]], tick: str | None = None) -> None:
+    def __init__(
+        self, filled: type, event: type, values: Sequence[tuple[str, Expr]], where: Expr | None = None, tick: str | None = None
+    ) -> None:
         super().__init__(tick)
         self.event_schema, self.filled = Schema.of(event, "event"), Schema.of(filled, "event")
         fields = self.filled.fields[len(self.event_schema.fields) :]
         self.values = [
-            ComputedValue(self.event_schema, self.filled, field, expr) for field, (_, expr) in zip(fields, values, strict=True)
+            ComputedValue(self.event_schema, self.filled, field, expr, where)
+            for field, (_, expr) in zip(fields, values, strict=True)
         ]
 
     def of_event(self, payload: Any) -> Any:
@@ -73,16 +79,22 @@ class ComputedFields(Stage):
 class ComputedValue:
     """One field that is computed; ``read``: the fields of which it is."""
 
-    def __init__(self, events: Schema, filled: Schema, field: Any, expr: Expr) -> None:
+    def __init__(self, events: Schema, filled: Schema, field: Any, expr: Expr, where: Expr | None) -> None:
         self.field, self.text = field, text_of_expr(expr)
-        read = {node.name for node in walk(expr) if isinstance(node, FieldRead)}
+        asked = Const(True) if where is None else where
+        read = {node.name for each in (expr, asked) for node in walk(each) if isinstance(node, FieldRead)}
         self.read = [each for each in events.fields if each.name in read]
         self._events, self._filled, self._function = events, filled, callable_of(expr, CONDITION, events)
+        self._asked = callable_of(asked, CONDITION, events)
 
     def of(self, payload: Any) -> Any:
         """Return the value of an event."""
         try:
+            if not self._asked(payload, None):
+                return None if self.field.optional else self.field.type()
             found = self._function(payload, None)
+            if type(found) is int and not BEGINNING <= found <= FOREVER:
+                raise Int64Error(f"expected an int64 but got {found} (int64 overflow)")
             return found if found is None and self.field.optional else self._filled.take_field(self.field, found)
         except Exception as error:
             blame(error, f"in {self.field.name}, {self.text}, of {payload!r}")
@@ -115,6 +127,7 @@ class ComputedInput(Front):
         core.take_as(stage.event_schema)
         self._events = core.taken
         self._coming = EventColumns(core, core.taken)
+        core.filled = self._filled
         if core.keys is not None:
             core.keys.filled = self._filled
 

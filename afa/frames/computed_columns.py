@@ -38,7 +38,7 @@ def with_computed(query: Query, given: Any, time: str | None, tick: str | None) 
         return frame.field(fields[name], events, tick) if own is None else frame.ticks(own, tick, "time")
 
     columns: dict[str, Any] = {name: frame.raw(name, "column") for name in frame.names if name not in frame.table.foreign}
-    for field, (values, places) in ComputedFields(made.event, filled.cls, made.values).of_columns(column).items():
+    for field, (values, places) in ComputedFields(filled.cls, *made).of_columns(column).items():
         if field.name in filled.times and times is not None and tick is not None:
             ticks = np.array([FOREVER if value is None else value for value in values], np.int64)
             columns[field.name] = times.of_ticks(ticks[places], tick, field.name)

@@ -247,9 +247,7 @@ class Query(Frozen, Pattern):
         if where is not None:
             found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
         if (made := tree.computed) is not None:
-            found.append(
-                Layer("ComputedFields", ComputedInput, lambda _: ComputedFields(made.event, tree.event, made.values, tree.tick))
-            )
+            found.append(Layer("ComputedFields", ComputedInput, lambda _: ComputedFields(tree.event, *made, tree.tick)))
         answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
             found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))

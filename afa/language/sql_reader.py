@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import keyword
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -208,7 +209,7 @@ class _SqlText:
         """Return the tree."""
         select, match = self._parsed()
         match = self._with_computed(match)
-        key = tuple(self._of_table(each) for each in match.partition)
+        key = tuple(dict.fromkeys(self._of_table(each) for each in match.partition))
         ordered = self._ordered(match)
         self._ordered_by, self._order_by = ordered.shown, match.order
         every = self._every_row(match.rows)
@@ -318,7 +319,8 @@ class _SqlText:
                 name, value = self._view.named(node.name) or ("", Const(None))
                 if not name or (isinstance(value, FieldRead) and value.name == name):
                     return node
-                if name.lower() in fields:
+                plain_name = name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
+                if name.lower() in {*fields, "le", "re", "diff"} or not plain_name:
                     self._key_values |= {name: value} if of == "key" else {}
                     name = next((known for known, one in values.items() if one == value), None) or free(of)
                 else:
@@ -349,7 +351,7 @@ class _SqlText:
         reader = self._scope(None)
         times = [name for name, value in values.items() if reader._is_time(value)]
         scales = {name: reader._scale(value) for name, value in values.items()}
-        cls, self._computed = with_computed(self._schema, values, times, match.place)
+        cls, self._computed = with_computed(self._schema, values, times, self._view.condition, match.place)
         self._schema = Schema.of(cls, "event")
         more = [field for field in self._schema.fields if field.name in values]
         self._kinds |= {field.name: field.type for field in more}

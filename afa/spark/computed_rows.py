@@ -28,7 +28,7 @@ def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], Dat
     if first is None or made is None:
         return query, lambda rows: rows, []
     links = (Query(replace(first.tree, computed=None)), *query.links[1:])
-    stage, instant = ComputedFields(made.event, first.tree.event, made.values), Schema.of(made.event, "event").instant
+    stage, instant = ComputedFields(first.tree.event, *made), Schema.of(made.event, "event").instant
 
     def with_columns(rows: DataFrame) -> DataFrame:
         kinds = {field.name: field.dataType.simpleString() for field in rows.schema}

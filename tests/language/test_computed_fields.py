@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -201,3 +202,40 @@ def test_what_is_refused() -> None:
         by_zero.push(insert(Reading("a", None, 0.0), 1))
     with pytest.raises(QueryError, match="got PREV or NEXT"):
         afa.sql(sql("PARTITION BY PREV(x) ORDER BY at"), event=Reading)
+
+
+def test_rows_that_a_view_leaves_out_are_not_computed() -> None:
+    of = "(SELECT at, x, 1 / x AS k FROM t WHERE x > 0)"
+    for clauses in ("PARTITION BY 1 / x ORDER BY at", "PARTITION BY k ORDER BY at", "PARTITION BY k ORDER BY at, 1 / x"):
+        text, frame = counted(clauses, of=of), FRAME.set_column(2, "x", pa.array([0.0, 1.0, 1.0, 2.0, None]))
+        assert afa.find(text, frame)["n"].to_pylist() == [2, 1]
+        for rows in ([frame], [*frame.to_pylist()]):
+            found: Any = afa.sql(text, event=frame).operator().push_many(rows, time="at")
+            assert sum(len(each) if isinstance(each, pa.Table) else each.diff for each in found) == 2
+    assert afa.find(counted("ORDER BY 1 / x, at", of=of), frame)["n"].to_pylist() == [3]
+
+
+def test_keys_said_twice_are_one() -> None:
+    for clauses, of, names in (
+        ("PARTITION BY upper(sensor), upper(sensor) ORDER BY at", "t", ["key_0", "n"]),
+        ("PARTITION BY k, upper(sensor) ORDER BY at", "(SELECT *, upper(sensor) AS k FROM t)", ["k", "n"]),
+        ("PARTITION BY sensor, sensor ORDER BY at", "t", ["sensor", "n"]),
+    ):
+        assert afa.find(counted(clauses, of=of), FRAME).column_names == [*names, "le", "re"]
+
+
+def test_columns_of_a_view_whose_names_no_field_can_have() -> None:
+    for name in ('"a b"', '"class"', "_k", "le", "diff"):
+        of = f"(SELECT at, x, lower(sensor) AS {name} FROM t)"
+        assert afa.find(counted(f"PARTITION BY {name} ORDER BY at, {name}", of=of, select="n"), FRAME)["n"].to_pylist() == [1, 3, 1]
+        with pytest.raises(AfaError, match="expected a name"):
+            afa.find(counted(f"PARTITION BY {name} ORDER BY at", of=of), FRAME)
+
+
+def test_pickled_queries_and_ints_beyond_64_bits() -> None:
+    query: Any = afa.sql(sql(COMPUTED), event=Reading)
+    assert pickle.loads(pickle.dumps(query)).links == query.links == afa.sql(sql(COMPUTED), event=Reading).links
+    text = counted("PARTITION BY EXTRACT(DAY FROM at) * 9223372036854775807 ORDER BY at")
+    for call in (lambda: afa.find(text, FRAME), lambda: afa.sql(text, event=FRAME).operator().push_many([FRAME], time="at")):
+        with pytest.raises(afa.Int64Error, match=r"(?s)expected an int64 but got 18446744073709551614.*in key_0"):
+            call()
