@@ -116,6 +116,7 @@ class Core(Twins, Member):
         self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
+        self.filled: Callable[[Change], Any] | None = None  # what makes of a change the event with the fields that are computed
         self.named = None if options.id is None else NamedEvents(automaton, options.id, self.journal)
         self.told: PathOutput | None = told_by(automaton, schema, self.sequence, options)
         self.members: Members | None = None if self.told is None else self.told.members  # what comes with each match
@@ -148,6 +149,8 @@ class Core(Twins, Member):
     def take_as(self, schema: Schema) -> None:
         """Let events come with these fields only, the first ones of those that the automaton's events have."""
         self.taken = schema._replace(tick=self.tick)
+        if self.named is not None:
+            self.named.check_field(schema)
         if self.told is not None and self.told.members is not None:
             self.told.members.event = schema
 

@@ -94,17 +94,21 @@ class NamedEvents:
     """
 
     def __init__(self, automaton: Automaton, field: Any, journal: Any) -> None:
-        schema = automaton.event_schema
-        names = [each.name for each in schema.fields] if schema else []
-        if field not in names:
-            raise AfaError(f"expected id=<a field of {schema.describe() if schema else 'an event schema'}> but got id={field!r}")
         self.field = field
-        self._place = names.index(field)
+        self._place = self.check_field(automaton.event_schema)
         self._journal = journal
         self._events: dict[Hashable, Change | RowPlace] = {}
         self._tables: tuple[InsertedRows, ...] = ()  # of insertions that came as tables
         self._by_le: SortedDict[int, dict[Hashable, None]] = SortedDict()
         self.waiting: dict[Hashable, tuple[int, ...]] = {}  # until when each retraction waits whose event has not come
+
+    def check_field(self, schema: Schema | None) -> int:
+        """Return the place of the id among the fields of the events that come. Raises `AfaError`."""
+        names = [each.name for each in schema.fields] if schema else []
+        if self.field not in names:
+            said = schema.describe() if schema else "an event schema"
+            raise AfaError(f"expected id=<a field of {said}> but got id={self.field!r}")
+        return names.index(self.field)
 
     @property
     def pending(self) -> int:
@@ -172,7 +176,8 @@ class NamedEvents:
         schema: Schema = core.taken
         if key is None and core.keys is not None and not core.keys.columns:
             key = take_key(core.keys.of_change(item))
-        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), key)
+        payload = schema.take(schema.dated(item.payload, item.le))
+        change = core.timed(item, payload if core.filled is None else core.filled(item), key)._replace(payload=payload)
         name = change.payload[self._place]
         if name is None:
             raise ChangeError(f"expected an id (id={self.field!r}) but got {self.field}=None in {change.payload!r}")
@@ -198,7 +203,8 @@ class NamedEvents:
         known = self._known(core, name)
         if known is not None:
             self._forget(name)
-            yield "event", known._replace(diff=-1), known.key
+            payload = known.payload if core.filled is None else core.taken.cls(*known.payload[: len(core.taken.fields)])
+            yield "event", known._replace(payload=payload, diff=-1), known.key
             return
         until = max(core.progress.now - 1, core.progress.events) if item.le is None else as_ticks(item.le, "le", core.tick)
         if until < core.progress.events:

@@ -239,3 +239,15 @@ def test_pickled_queries_and_ints_beyond_64_bits() -> None:
     for call in (lambda: afa.find(text, FRAME), lambda: afa.sql(text, event=FRAME).operator().push_many([FRAME], time="at")):
         with pytest.raises(afa.Int64Error, match=r"(?s)expected an int64 but got 18446744073709551614.*in key_0"):
             call()
+
+
+def test_ids_name_events_as_they_come() -> None:
+    """Also where rows of one time are in a calculated order, and of a snapshot."""
+    query: Any = afa.sql(sql("PARTITION BY upper(sensor) ORDER BY at, x * 2 NULLS LAST", within="WITHIN 20"), event=Reading)
+    op = query.operator(id="x")
+    assert op.push(insert(Reading("a", None, 1.0), 1)) == []
+    assert [each.diff for each in op.push(insert(Reading("A", None, 2.0), 2))] == [1]
+    op = query.restore(op.snapshot(), id="x")
+    assert [each.diff for each in op.push(retract({"x": 1.0}, 1))] == [-1]
+    with pytest.raises(AfaError, match=r"expected id=<a field of Reading\(sensor: .*\)> but got id='key_0'"):
+        query.operator(id="key_0")
