@@ -213,6 +213,25 @@ def test_rows_without_a_key_are_those_of_a_key() -> None:
         ]
 
 
+def test_keys_that_no_column_holds() -> None:
+    """Computed of each row, or taken from the matches of another MATCH_RECOGNIZE; with the output as a table, too."""
+    rows = write("rows.csv", "at,s,n\n1000,a,1\n2000,A,2\n3000,b,3\n")
+    inner = "(SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(at) AS t1, a.n % 2 AS p PATTERN (a) WITHIN 9))"
+    for key, of, order, keys in (
+        ("upper(s)", "t", "at", {"key_0=A", "key_0=B"}),
+        ("k", "(SELECT at AS t0, n % 2 AS k FROM t)", "t0, k", {"k=0", "k=1"}),
+        ("p", inner, "t1", {"p=0", "p=1"}),
+    ):
+        text = (
+            f"SELECT * FROM {of} MATCH_RECOGNIZE (PARTITION BY {key} ORDER BY {order} MEASURES COUNT(*) AS c PATTERN (a+) WITHIN 9)"
+        )
+        file = write("k.sql", text)
+        found = [line for line in call("run", file, rows, "--time", "at").stdout.splitlines() if line.startswith("+")]
+        assert {part for line in found for part in line.split()} >= keys
+        call("run", file, rows, "--time", "at", "--output", "k.parquet", "--force")
+        assert len(pyarrow.parquet.read_table("k.parquet")) == len(found)
+
+
 def test_null_in_order_by_stands_where_sql_says() -> None:
     rows = write("order.csv", "at,n,x\n1,,5\n1,2,6\n2,1,7\n")
     plain = write("q.sql", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, n MEASURES FIRST(x) AS first PATTERN (a b c))")

@@ -86,7 +86,7 @@ def _chosen(job: CommandRequest, source: FileSource, events: Schema) -> list[Fil
     roles = {field.name: f"field {field.name} of {events.cls.__name__}" for field in fields}
     roles |= {**dict.fromkeys(fields_in(job.order_by), ORDER), **dict.fromkeys(job.keys, "the key")}
     chosen = [FileColumn(each.name, each.name, kinds[each.name], each.optional, roles[each.name]) for each in fields]
-    chosen += [FileColumn(key, key, KEY, True, "--key") for key in job.keys if key not in kinds]
+    chosen += [FileColumn(key, key, KEY, True, "--key") for key in job.keys if key not in kinds and key not in job.made]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
         if target == "le" or named[target] or (target in names and target not in kinds):
             chosen.append(FileColumn(named[target] or target, target, kind, target == "re", FLAGS[target]))

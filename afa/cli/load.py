@@ -35,6 +35,7 @@ from afa.model.event_order import fields_in
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
+from afa.schema import Schema
 
 COUNTER = itertools.count()
 PATTERNS = (Automaton, Pattern)
@@ -156,7 +157,9 @@ def load_query(job: CommandRequest, source: FileSource, given: Pattern | None = 
         except AfaError as error:
             raise CommandError(f"{job.pattern}: {one_line(error)}") from error
     job = job._replace(keys=names_of(found.key, "key"), order_by=found.tree.order, tick=tick)
-    return found, job.in_ticks(kinds, found.tree.event)
+    columns = {field.name for field in Schema.of(found.event, "event").fields}
+    job = job._replace(made=tuple(name for name in job.keys if name not in columns))
+    return found, job.in_ticks(kinds, found.event)
 
 
 def _of_some(

@@ -29,15 +29,16 @@ class OutputTable:
     ) -> None:
         core, none = operator._core, events.slice(0, 0)
         self._times, self._members = times, core.members
-        fields = [Field(name, None, True) for name in keys]
+        made = {} if core.automaton.event_schema is None else {field.name: field for field in core.automaton.event_schema.fields}
+        fields = [Field(name, None, True) if name in none.column_names else made[name] for name in keys]
         fields += [field if field.type else field._replace(type=str) for field in shown.fields]
         self._fields = [*fields, *(Field(name, int, False) for name in ("le", "re", "diff"))]
-        self._keys = {name: none.column(name) for name in keys}
+        self._keys = {name: none.column(name) if name in none.column_names else None for name in keys}
         self._like = Table("arrow", none, none)
         given: Any = table_of(none if shown.typed else none.to_pydict())  # fields of any type leave as columns of objects
         # no rows of the input: in a list before others it says that the operator's output is such tables
         self.none: Table = given if times is None else Timed(given, {}, times.times)
-        leave = leaving(times, "arrow", shown, core.taken, keys)
+        leave = leaving(times, "arrow", shown, core.automaton.event_schema, keys)
         empty = Answer([[]] * len(self._fields), self._fields, self._keys, leave, whole=True)
         self.schema: pa.Schema = empty.to(self._like).schema
         if self._members is not None:

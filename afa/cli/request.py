@@ -56,6 +56,8 @@ class CommandRequest(NamedTuple):
     reasons: bool = False
     report: str | None = None
     force: bool = False
+    made: tuple[str, ...] = ()
+    """Of the keys those that no column holds: what a query computes of its rows, or takes from matches."""
 
     @classmethod
     def of(cls, pattern: str, file: str, said: Mapping[str, Any]) -> CommandRequest:
@@ -69,7 +71,8 @@ class CommandRequest(NamedTuple):
     @property
     def said(self) -> dict[str, Any]:
         """The options that are not as they are by default."""
-        pairs = [(name, value) for name, value in zip(self._fields[2:], self[2:]) if value != self._field_defaults[name]]
+        given = zip(self._fields[2:-1], self[2:-1])
+        pairs = [(name, value) for name, value in given if value != self._field_defaults[name]]
         return {"key" if name == "keys" else name: value for name, value in pairs}
 
     def check(self, *traits: str) -> None:
