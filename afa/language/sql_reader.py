@@ -43,7 +43,7 @@ from afa.language.sql_select import AnswerReader
 from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, is_computed, statement_of
 from afa.language.sql_text import DIALECTS, plain
 from afa.language.sql_views import InputView
-from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
+from afa.language.terms import OF_ROW, Aggregate, Classifier, MatchNumber, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import DECIMALS, LEFT_OUT, Schema
 from punctuation.durations import ticks
@@ -331,6 +331,8 @@ class _SqlText:
                 value = self._scope(None, row=node).value(node)
                 if any(isinstance(each, FieldRead) and each.name not in self._kinds for each in walk(value)):
                     raise self._refused(node, f"expected columns of one row in {self._said(node)} but got PREV or NEXT")
+                if any(isinstance(each, (MatchNumber, Classifier)) for each in walk(value)):
+                    raise self._refused(node, f"expected columns of one row in {self._said(node)} but got what only a match has")
                 name = next((known for known, one in values.items() if one == value), None) or free(of)
             else:
                 return node

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from afa.chained import RowChain
@@ -81,8 +81,10 @@ class StackedQuery(Pattern):
         """Refuse to match within the values of another column."""
         raise AfaError(f"expected one MATCH_RECOGNIZE, by {key!r}, but got {self!r}")
 
-    def restore(self, blob: bytes, **options: Any) -> Any:
+    def restore(self, blob: bytes, *, arcs: Iterable[Any] = (), **options: Any) -> Any:
         """Make the operator that ``snapshot`` saved; options: of `TAKES`, as of `Query.restore`."""
+        if list(arcs):
+            raise AfaError(f"expected no arcs= beside {self!r}, whose snapshot has those of each")
         shared = zip(self.links, self._shared(options_again(options)))
         if len(self.links) == 1:
             return next(link.restore(blob, **each) for link, each in shared)

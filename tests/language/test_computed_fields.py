@@ -249,5 +249,8 @@ def test_ids_name_events_as_they_come() -> None:
     assert [each.diff for each in op.push(insert(Reading("A", None, 2.0), 2))] == [1]
     op = query.restore(op.snapshot(), id="x")
     assert [each.diff for each in op.push(retract({"x": 1.0}, 1))] == [-1]
+    assert isinstance(afa.Operator.restore(query, op.snapshot(), id="x"), type(op))
+    with pytest.raises(AfaError, match="expected no arcs= beside StackedQuery"):
+        afa.Operator.restore(query, op.snapshot(), id="x", arcs=query.links[0].automaton.arcs)
     with pytest.raises(AfaError, match=r"expected id=<a field of Reading\(sensor: .*\)> but got id='key_0'"):
         query.operator(id="key_0")

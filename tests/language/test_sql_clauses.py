@@ -69,6 +69,14 @@ REFUSED = {
     "whose part": (sql(key="PARTITION BY UPPER(u.s)"), "a column of t but got 'u.s'"),
     "no such part": (sql(key="PARTITION BY UPPER(nosuch)"), "a field of Row but got 'nosuch'; its fields: "),
     "rows in a key": (sql(key="PARTITION BY PREV(p)"), "columns of one row in 'PREV(p)' but got PREV or NEXT"),
+    "matches in a key": (
+        sql(key="PARTITION BY MATCH_NUMBER() + p"),
+        "columns of one row in 'MATCH_NUMBER() + p' but got what only a",
+    ),
+    "variables in a key": (
+        sql(key="PARTITION BY CLASSIFIER() || s"),
+        "columns of one row in 'CLASSIFIER() || s' but got what only a",
+    ),
     "functions in a key": (sql(key="PARTITION BY SOUNDEX(s)"), "an expression over rows but got 'SOUNDEX(s)'"),
     "null order": (sql(order="at, note DESC"), "NULLS FIRST or NULLS LAST behind note DESC, as note may be NULL"),
     # 2.6 to 2.9: within expressions
