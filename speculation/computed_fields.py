@@ -83,7 +83,7 @@ class ComputedValue:
         self.field, self.text = field, text_of_expr(expr)
         asked = Const(True) if where is None else where
         read = {node.name for each in (expr, asked) for node in walk(each) if isinstance(node, FieldRead)}
-        self.read = [each for each in events.fields if each.name in read]
+        self.read = [each for each in events.fields if each.name in read] or [events.fields[0]]  # of a constant: how many rows
         self._events, self._filled, self._function = events, filled, callable_of(expr, CONDITION, events)
         self._asked = callable_of(asked, CONDITION, events)
 

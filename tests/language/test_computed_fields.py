@@ -215,6 +215,14 @@ def test_rows_that_a_view_leaves_out_are_not_computed() -> None:
     assert afa.find(counted("ORDER BY 1 / x, at", of=of), frame)["n"].to_pylist() == [3]
 
 
+def test_a_constant_of_a_view() -> None:
+    text = counted("PARTITION BY k, z ORDER BY at, k", of="(SELECT at, 1 AS k, NULLIF('z', 'z') AS z FROM t)")
+    for frame in (FRAME, FRAME.slice(0, 0)):
+        assert afa.find(text, frame)["n"].to_pylist() == [5][: len(frame)]
+        (found,) = afa.sql(text, event=FRAME).operator().push_many([frame], time="at")
+        assert found.select(["k", "z", "n"]).to_pylist() == [{"k": 1, "z": None, "n": 5}][: len(frame)]
+
+
 def test_keys_said_twice_are_one() -> None:
     for clauses, of, names in (
         ("PARTITION BY upper(sensor), upper(sensor) ORDER BY at", "t", ["key_0", "n"]),
