@@ -133,6 +133,8 @@ class ComputedInput(Front):
 
     def _filled(self, change: Change) -> Any:
         """Return the event of a change that comes in as the operator gets it."""
+        if type(change.payload) is self.stage.filled.cls:  # of a table, whose rows go one by one
+            return change.payload
         schema = self.stage.event_schema._replace(tick=self._core.tick)
         return self.stage.of_event(schema.take(schema.dated(change.payload, change.le)))
 

@@ -43,14 +43,23 @@ def checked_event(core: Any, change: Change, key: Hashable) -> Change | None:
     return found
 
 
+def as_it_came(core: Any, change: Change) -> Change:
+    """Return the change of an event without the fields that a stage has computed of it."""
+    if core.filled is None:
+        return change
+    return change._replace(payload=core.taken.cls(*change.payload[: len(core.taken.fields)]))
+
+
 def take_late(core: Any, change: Change, promised: int, where: str = "") -> None:
     """Let the policy decide about an event that is late."""
+    change = as_it_came(core, change)
     at = "" if change.key is None else f" of key {change.key!r}"
     core.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
 
 
 def take_vain(core: Any, change: Change, promised: int) -> None:
     """Let the policy decide about a retraction that has waited in vain for its insertion."""
+    change = as_it_came(core, change)
     at = "" if change.key is None else f" of key {change.key!r}"
     where = f"at le={change.le}{at} before {promised} (promised)"
     core.late.take(change, f"expected the insertion of {change.payload!r} {where} but got its retraction only")

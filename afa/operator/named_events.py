@@ -19,6 +19,7 @@ from afa.io.event_batch import EventBatch, batch_of
 from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
 from afa.model.keys import take_key
+from afa.operator.event_input import as_it_came
 from afa.schema import Schema, as_ticks, is_record
 from afa.state.plain import Unfit, keys_in
 from afa.state.sound import wanted
@@ -203,8 +204,7 @@ class NamedEvents:
         known = self._known(core, name)
         if known is not None:
             self._forget(name)
-            payload = known.payload if core.filled is None else core.taken.cls(*known.payload[: len(core.taken.fields)])
-            yield "event", known._replace(payload=payload, diff=-1), known.key
+            yield "event", as_it_came(core, known)._replace(diff=-1), known.key
             return
         until = max(core.progress.now - 1, core.progress.events) if item.le is None else as_ticks(item.le, "le", core.tick)
         if until < core.progress.events:

@@ -262,3 +262,23 @@ def test_ids_name_events_as_they_come() -> None:
         afa.Operator.restore(query, op.snapshot(), id="x", arcs=query.links[0].automaton.arcs)
     with pytest.raises(AfaError, match=r"expected id=<a field of Reading\(sensor: .*\)> but got id='key_0'"):
         query.operator(id="key_0")
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_what_is_late_is_handed_over_as_it_came(engine: Any) -> None:
+    query, late = (
+        afa.sql(sql("PARTITION BY upper(sensor) ORDER BY at, x * 2 NULLS LAST", within="WITHIN 20"), event=Reading),
+        list[Any](),
+    )
+    op: Any = query.operator(late=late.append, engine=engine)
+    op.push(Punctuation(9))
+    op.push(insert(Reading("a", None, 1.0), 5))
+    op.push_many([pa.table({"sensor": ["b"], "x": [1.0], "at": [6]})], time="at")
+    op.push_many([retract(Reading("c", None, 1.0), 12), Punctuation(20)])
+    assert [(each.payload, each.le, each.diff) for each in late] == [
+        (Reading("a", 5, 1.0), 5, 1),
+        (Reading("b", 6, 1.0), 6, 1),
+        (Reading("c", 12, 1.0), 12, -1),
+    ]
+    assert {type(each.payload) for each in late} == {Reading}
+    query.operator().push_many(late[:2])
