@@ -20,7 +20,7 @@ from afa.language.items import of_one_type
 from afa.language.pattern import Computed
 from afa.language.sase_grammar import RefusedError
 from afa.language.three_values import missing, nullable, true
-from afa.schema import DECIMALS, LEFT_OUT, SCALARS, Schema, Time
+from afa.schema import DECIMALS, HIDDEN, LEFT_OUT, SCALARS, Schema, Time
 
 
 def with_computed(
@@ -59,7 +59,7 @@ def _filled(cls: type, more: tuple[tuple[str, type, bool, bool], ...]) -> type:
         shown: Any = Time if is_time else kind
         fields.append((name, shown | None if optional else shown))
     make: Any = NamedTuple  # its fields are known at run time only
-    beside = {name: getattr(cls, name) for name in (LEFT_OUT, DECIMALS) if hasattr(cls, name)}
+    beside = {name: getattr(cls, name) for name in (LEFT_OUT, DECIMALS, HIDDEN) if hasattr(cls, name)}
     said = {"__slots__": (), "__module__": __name__, "__annotations__": dict(fields), "_of": (cls, more)}
     return FilledType(cls.__name__, (make(cls.__name__, fields),), said | beside)
 
