@@ -26,7 +26,6 @@ from sqlglot import exp
 
 from afa.errors import QueryError, did_you_mean
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of, walk
-from afa.expression.text import text_of_expr
 from afa.language.bare_numbers import nodes_of
 from afa.language.computed import with_computed
 from afa.language.first_row import at_first, positive, reads_before, with_last
@@ -342,9 +341,7 @@ class _SqlText:
         partition = tuple(field(node, "key") for node in match.partition)
         order = tuple(each.copy() for each in match.order)
         for i, each in enumerate(order):
-            first = self._view.named(each.this.name) if not i and isinstance(each.this, exp.Column) else None
-            time = first is not None and isinstance(first[1], FieldRead) and self._kinds.get(first[1].name, int) in (int, None)
-            if not time or each.args.get("desc"):
+            if i or each.args.get("desc") or not self._may_be_le(each.this):
                 made = field(each.this, "order")
                 each.meta[RANKED] = each.meta.get(RANKED, False) or (not i and made is not each.this)
                 each.set("this", made)
@@ -363,6 +360,14 @@ class _SqlText:
         self._scales |= {field.name: scale for field in more if field.type is float and (scale := scales[field.name]) is not None}
         self._hidden_key = frozenset({*values} - of_view)
         return replace(match, partition=partition, order=order)
+
+    def _may_be_le(self, node: Any) -> bool:
+        """Return whether what orders rows first is a column of the table, perhaps renamed, that is a time or an int."""
+        named = self._view.named(node.name) if isinstance(node, exp.Column) else None
+        if named is None or not isinstance(named[1], FieldRead):
+            return False
+        name, instant = named[1].name, self._schema.instant
+        return name == instant if instant in self._kinds else self._kinds.get(name, int) in (int, None)
 
     def _within(self, node: Any) -> int | None:
         """Return the window in ticks."""
@@ -386,9 +391,9 @@ class _SqlText:
                 self._of_input(each.this)
             named = self._view.named(match.order[0].this.name)
             if named is None or not isinstance(named[1], FieldRead):
-                made = "" if named is None else f", which is {text_of_expr(named[1])}; {RELATIONAL}"
-                said = f"expected a column of the table in ORDER BY but got {self._said(match.order[0])}{made}"
-                raise self._refused(match.order[0], said)
+                raise self._refused(
+                    match.order[0], f"expected a column of the table in ORDER BY but got {self._said(match.order[0])}"
+                )
             first = named[1].name.lower()
         reader = OrderReader(self._text, self._schema, self._of_table, self._refused, self._dialect)
         found = reader.read(match.order, first, match.place, self._order, self._ties)
@@ -411,14 +416,7 @@ class _SqlText:
         if self._computed is not None and column.name in dict(self._computed.values):
             return str(column.name)
         self._of_input(column)
-        name = self._column(column)
-        if name.lower().rstrip("_") != column.name.lower():
-            raise self._refused(
-                column,
-                f"expected a column of the table in PARTITION BY and ORDER BY but got {self._said(column)}, which is {name}; "
-                f"{RELATIONAL}",
-            )
-        return name
+        return self._column(column)
 
     def _column(self, column: Any) -> str:
         """Return the field that a column means."""

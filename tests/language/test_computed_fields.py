@@ -109,6 +109,10 @@ FRAMES = {
         counted("ORDER BY EXTRACT(HOUR FROM at) + 100 * EXTRACT(DAY FROM at)", "FIRST(a.x) AS f, LAST(a.x) AS l, "),
         [(1.0, 5.0, 5)],
     ),
+    "a rank of a column renamed": (
+        counted("PARTITION BY sensor ORDER BY m", "FIRST(a.x) AS f, ", of="(SELECT sensor, x, x + 0 AS y, x AS m FROM t)"),
+        [("a", 1.0, 2), ("A", 2.0, 1), ("b", 3.0, 1), (None, 5.0, 1)],
+    ),
     "of a view": (
         counted("PARTITION BY k ORDER BY at", of="(SELECT at, x, lower(sensor) AS k FROM t)"),
         [("a", 3), ("b", 1), (None, 1)],
