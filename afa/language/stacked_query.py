@@ -59,10 +59,21 @@ class StackedQuery(Pattern):
     @property
     def automaton(self) -> Automaton:
         """There is one of each."""
-        raise AfaError(
-            f"expected one MATCH_RECOGNIZE here but got {self!r}: afa.find, afa run, its operator() and afa.spark.match take it; "
-            f"each query alone is one of its .links"
+        raise self._unfit(
+            " here", ": afa.find, afa run, its operator() and afa.spark.match take it; each query alone is one of its .links"
         )
+
+    @property
+    def _called(self) -> str:
+        many = len(self.links) > 1
+        return "several MATCH_RECOGNIZE over one another" if many else "expressions in PARTITION BY or ORDER BY"
+
+    def _unfit(self, where: str, way: str = "") -> AfaError:
+        """Return the error for what takes one query over columns only."""
+        wanted, got = "one MATCH_RECOGNIZE", repr(self)
+        if len(self.links) == 1:
+            wanted, got = "columns in PARTITION BY and ORDER BY", f"expressions ({', '.join(self.links[0].computed)})"
+        return AfaError(f"expected {wanted}{where} but got {got}{way}")
 
     def check_time(self) -> None:
         """Refuse what has no order of a stream."""
@@ -79,7 +90,7 @@ class StackedQuery(Pattern):
 
     def operator_by(self, key: str, /, **options: Any) -> NoReturn:
         """Refuse to match within the values of another column."""
-        raise AfaError(f"expected one MATCH_RECOGNIZE, by {key!r}, but got {self!r}")
+        raise self._unfit(f", by {key!r},")
 
     def restore(self, blob: bytes, *, arcs: Iterable[Any] = (), **options: Any) -> Any:
         """Make the operator that ``snapshot`` saved; options: of `TAKES`, as of `Query.restore`."""
@@ -94,13 +105,13 @@ class StackedQuery(Pattern):
         """Return the options of each operator."""
         self.check_time()
         own_key(self, said)
-        check_options(said, TAKES, "several MATCH_RECOGNIZE over one another")
+        check_options(said, TAKES, self._called)
         of_each = {name: said[name] for name in OF_EACH if name in said}
         return [said, *([of_each] * (len(self.links) - 1))]
 
     def changes_to(self, other: Any) -> NoReturn:
         """Refuse another query of a running operator."""
-        raise AfaError(f"expected one MATCH_RECOGNIZE, to change it while it runs, but got {self!r}: make a new operator")
+        raise self._unfit(", to change it while it runs,", ": make a new operator")
 
     def explain(self) -> Any:
         """Explain what became of each, the innermost first."""
@@ -109,7 +120,7 @@ class StackedQuery(Pattern):
     def in_parts(self, said: Mapping[str, Any]) -> PatternInParts:
         """Return what makes operators for parts of the keys, on workers of Spark."""
         self.check_time()
-        check_options(said, ("time",), "several MATCH_RECOGNIZE over one another on Spark")
+        check_options(said, ("time",), f"{self._called} on Spark")
         for link in self.links:
             check_units(link, link.tick, (), 'tick="us"')
             if link.tick not in (None, "us"):

@@ -27,7 +27,18 @@ from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
 PATIENCE = 40_000
 AROUND = frozenset(
-    {"inline view", "projection", "CTE", "WHERE", "SELECT expressions", "DISTINCT", "qualified", "backticks", "ARRAY_AGG"}
+    {
+        "inline view",
+        "projection",
+        "CTE",
+        "WHERE",
+        "SELECT expressions",
+        "DISTINCT",
+        "qualified",
+        "backticks",
+        "ARRAY_AGG",
+        "computed",
+    }
 )
 FRONTS = {
     "t": "",

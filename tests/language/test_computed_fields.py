@@ -187,6 +187,10 @@ def test_dicts_ids_promises_and_neighbours() -> None:
 
 def test_what_is_refused() -> None:
     query = afa.sql(sql(COMPUTED), event=Reading)
+    with pytest.raises(AfaError, match=r"expected columns in PARTITION BY and ORDER BY here but got expressions \(key_0: "):
+        query.automaton  # noqa: B018
+    with pytest.raises(AfaError, match=r"expected options of expressions in PARTITION BY or ORDER BY, .* but got members='x'"):
+        query.operator(members="x")
     op: Any = query.operator()
     op.push(insert(Reading("a", None, 1.0), 1))
     other: Any = afa.sql(sql(COMPUTED.replace("% 2", "% 3")), event=Reading)

@@ -134,7 +134,7 @@ def world(of: World, engine: str) -> Seen:
                     out = [each for one in batch for each in operator.push(one)]
                 else:
                     parts = [*tables(what)] if kind == "table" else batch
-                    out = [each for part in operator.push_many(parts) for each in changes_of(part, bool(statement.texts["key"]))]
+                    out = [each for part in operator.push_many(parts) for each in changes_of(part, library.key)]
                 for each in what:
                     if not isinstance(each, int):
                         force.update({each[1]: FOREVER if each[2] is None else each[2]}) if each[0] > 0 else force.pop(each[1])
@@ -181,7 +181,7 @@ def tables(what: Iterable[Any]) -> Iterator[Any]:
         yield pa.table({**columns, "le": pa.array([row.at for row in rows]), "diff": pa.array(diffs), **own})
 
 
-def changes_of(part: Any, keyed: bool) -> list[Any]:
+def changes_of(part: Any, key: Any) -> list[Any]:
     """The changes of a table of output, or one of them."""
     if not isinstance(part, (dict, pa.Table)):
         return [part]
@@ -190,7 +190,8 @@ def changes_of(part: Any, keyed: bool) -> list[Any]:
     for i in range(len(columns["le"])):
         row = {name: column[i] for name, column in columns.items()}
         re = FOREVER if row["re"] is None else row["re"]
-        found.append(Change(SimpleNamespace(**row), row["le"], re, row["diff"], row["key"] if keyed else None))
+        own = tuple(row[name] for name in key) if isinstance(key, tuple) else key and row[key]
+        found.append(Change(SimpleNamespace(**row), row["le"], re, row["diff"], own))
     return found
 
 
