@@ -516,9 +516,9 @@ fall = Automaton(start="a", final={"c"}, event=Tick, arcs=[
 class Served:
     """`afa serve`, as a process."""
 
-    def __init__(self, folder: Path, *options: str, stdin: bool = False) -> None:
+    def __init__(self, folder: Path, *options: str, stdin: bool = False, pattern: str = "fall.py") -> None:
         (folder / "fall.py").write_text(PATTERN)
-        command = [sys.executable, "-m", "afa.cli", "serve", "fall.py", *options]
+        command = [sys.executable, "-m", "afa.cli", "serve", pattern, *options]
         self._process = subprocess.Popen(
             command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE if stdin else None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

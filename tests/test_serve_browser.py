@@ -94,6 +94,52 @@ def test_the_page_shows_and_steers(dark: bool, size: tuple[int, int], tmp_path: 
         page.wait("return document.getElementById('status').textContent === 'not reached'")
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_constant_is_tried_and_put_into_the_query(dark: bool, tmp_path: Path) -> None:
+    (tmp_path / "deep.sase").write_text(
+        "# \U0001f4c9 signs that two words of UTF-16 hold stand before the constants\n"
+        "PATTERN SEQ(Event+ fall[], Event up)\n"
+        "WHERE strict_contiguity(fall[], up) { fall[i].change < 0 and sum(fall[].change) < -2 and up.change > 0 }\n"
+        "WITHIN 20 RETURN sum(fall[].change) AS total\n",
+        encoding="utf-8",
+    )
+    write_input(tmp_path)
+    options = ("--speed", "3000", "--lateness", "2")
+    with Served(tmp_path, "in.csv", *options, pattern="deep.sase") as served, Browser(dark, (1360, 1400)) as page:
+        page.open(served.url)
+        moves(page, "rows", 3000)
+        page.run("document.querySelector('[data-control=try]').open = true")
+        named = page.run("return [...document.getElementById('constant').options].map(o => o.textContent)")
+        assert named == [
+            "0 in fall[i].change < 0",
+            "-2 in sum(fall[].change) < -2",
+            "0 in up.change > 0",
+            "20 in WITHIN 20 RETURN sum(fall[].change) AS total",
+        ]
+        page.run(SET, "constant", "1")
+        assert page.run("return document.getElementById('values').value") == "-4, -3, -2, -1, 0"
+        page.click("#try")
+        page.wait("return document.querySelectorAll('#tried tr').length === 5")
+        cells = page.run("return [...document.querySelectorAll('#tried tr')].map(r => [...r.children].map(c => c.textContent))")
+        assert [row[0] for row in cells] == ["-2", "-4", "-3", "-1", "0"]
+        counts = {row[0]: int(row[1].replace(",", "")) for row in cells}
+        assert counts["-4"] == counts["-3"] == counts["-2"] == 0 < counts["-1"] < counts["0"]
+        assert [row[3] for row in cells] == ["as it is", *["Use it"] * 4]
+        assert "events, those of all" in page.text("#answer")
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+        page.click("#tried tr:nth-child(4) button")  # -1
+        text = page.run("return document.getElementById('query').value")
+        assert text == (tmp_path / "deep.sase").read_text(encoding="utf-8").replace("-2", "-1")
+        assert served.state()["about"]["query"] != text  # it is only tried
+        page.click("#query-form button")
+        page.wait("return document.querySelectorAll('#notes li.done').length === 1")
+        assert served.state()["about"]["query"] == text
+        page.wait("return document.getElementById('constant').options[1].textContent.startsWith('-1 in')")
+        assert page.run("return document.querySelectorAll('#tried tr').length") == 0
+        moves(page, "matches", number(page, "matches"))
+        assert page.errors() == []
+
+
 def test_without_the_token_it_only_shows(tmp_path: Path) -> None:
     write_input(tmp_path)
     with Served(tmp_path, "in.csv", "--window", "5", "--speed", "500") as served, Browser() as page:

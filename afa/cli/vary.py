@@ -81,7 +81,7 @@ def grid(said: Sequence[str]) -> dict[str, list[Any]]:
             raise CommandError(f"expected --vary name=low:high:step or name=a,b,c but got {text!r}")
         if name.strip() in axes:
             raise CommandError(f"expected each name once but got --vary {name.strip()} twice")
-        axes[name.strip()] = values_of(values, text)
+        axes[name.strip()] = values_of(values, f"--vary {text}")
     count = 1
     for axis in axes.values():
         count *= len(axis)
@@ -93,6 +93,8 @@ def grid(said: Sequence[str]) -> dict[str, list[Any]]:
 def values_of(text: str, said: str) -> list[Any]:
     """Return the values of ``low:high:step``, both ends among them, or of ``a,b,c``: ints, floats, true, false, texts.
 
+    ``said``: how a message says where they stand.
+
     >>> values_of("0.1:0.3:0.1", ""), values_of("3:1:-1", ""), values_of("1,2.5,true,x", "")
     ([0.1, 0.2, 0.3], [3, 2, 1], [1, 2.5, True, 'x'])
     """
@@ -101,15 +103,15 @@ def values_of(text: str, said: str) -> list[Any]:
     if len(words) in (2, 3) and len(numbers) == len(words):
         low, high, step = numbers if len(numbers) == 3 else (*numbers, Decimal(1))
         if not step or (high - low) / step < 0:
-            raise CommandError(f"expected a step that leads from low to high but got --vary {said}")
+            raise CommandError(f"expected a step that leads from low to high but got {said}")
         count = (high - low) // step + 1
         if count > MOST:
-            raise CommandError(f"expected at most {MOST:,} variants but got {int(count):,} by --vary {said}")
+            raise CommandError(f"expected at most {MOST:,} variants but got {int(count):,} by {said}")
         kind = float if any("." in word for word in words) else int
         return [kind(low + i * step) for i in range(int(count))]
     values = [_value(part.strip()) for part in text.split(",")]
     if "" in values:
-        raise CommandError(f"expected values between the commas but got --vary {said}")
+        raise CommandError(f"expected values between the commas but got {said}")
     return values
 
 

@@ -5,7 +5,7 @@ frame_reading    which columns hold the times and the revisions of a frame, and 
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take
 slicing          rows by time, in groups of keys, cut into slices with a promise each
 lanes            history in lanes, a key or a slice of its time each, and what of it goes by operators
-lane_order       the rows of a frame by key and time, cut into lanes
+lane_order       the rows of a frame by key and time, cut into lanes; lane_budget: what a sweep may take
 prepared         a frame whose rows are sorted and encoded once, for many calls
 through          slices through an operator; slices of time side by side, of patterns whose matches say when they begin; jobs on
                  all cores

@@ -30,6 +30,7 @@ from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import PartEnd, last_of
+from afa.frames.lane_budget import LaneBudget
 from afa.frames.lane_order import LaneOrder, cut
 from afa.frames.result_order import once, settled, taken
 from afa.frames.slicing import MOST, SortedRows, by_time
@@ -145,18 +146,21 @@ def in_lanes(
     history: LaneHistory,
     left: dict[int, str],
     counts: bool = False,
+    budget: LaneBudget | None = None,
 ) -> list[Columns | int | None]:
     """Return the matches of each pattern in the rows of a frame, in order; or how many they are. None: operators have to take them.
 
     ``columns``: the rows as a pattern takes them (`afa.frames.slicing.columns_of`). Why operators take rows of a pattern stands in
-    ``left`` then, by its place.
+    ``left`` then, by its place. ``budget``, of counts: lanes take all rows in it, or `NoLanes` says why not.
     """
     threads = cores() if threads is None else threads
     made: list[LaneWork | None] = []
     for place, plan in enumerate(plans):
         try:
-            made.append(prepared_lanes(columns(plan), plan, threads, history, end))
+            made.append(prepared_lanes(columns(plan), plan, threads, history, end, budget is not None))
         except NoLanes as why:
+            if budget is not None:
+                raise
             left[place] = str(why)
             made.append(None)
     groups: dict[int, list[int]] = {}  # patterns of the same lanes go through them in turn, while these are in the cache
@@ -166,7 +170,7 @@ def in_lanes(
     found: list[list[LaneFound]] = [[] for _ in plans]
     for places in groups.values():
         group = [each for place in places if (each := made[place]) is not None]
-        for part in in_threads(jobs(group, threads, not counts), threads):
+        for part in in_threads(jobs(group, threads, not counts, budget), threads):
             for place, one in zip(places, part):
                 found[place].append(one)
 
@@ -179,11 +183,17 @@ def in_lanes(
         # Whose matches are told apart, or numbered, where they are all there.
         whole = (frame.order.ranks is not None and not program.bags) or program.waits or plan.numbers
         whole = whole or (plan.lanes.longest and any(part.tied for part in found[place]))
+        if budget is not None:
+            budget.check_left(len(keys))
         if counts and not whole and not len(keys):
             return sum(int(part.counts.sum()) for part in found[place])
         if counts:
+            if budget is not None:
+                budget.check(sum(int(part.counts.sum()) for part in found[place]))
             again: dict[int, str] = {}
-            (table,) = in_lanes([plan], columns, 1, end, history, again)
+            (table,) = in_lanes([plan], columns, 1, end, history, again, budget=budget)
+            if budget is not None and table is None:
+                raise NoLanes("a condition on its matches raises")
             left.update((place, why) for why in again.values())
             return None if table is None else len(table["le"])  # type: ignore[index]
         if len(keys):
@@ -194,7 +204,9 @@ def in_lanes(
     return in_threads([partial(finish, place) for place in range(len(plans))], threads)
 
 
-def jobs(made: Sequence[LaneWork], threads: int, write: bool) -> list[Callable[[Beside], list[LaneFound]]]:
+def jobs(
+    made: Sequence[LaneWork], threads: int, write: bool, budget: LaneBudget | None = None
+) -> list[Callable[[Beside], list[LaneFound]]]:
     """Return what takes the lanes, some at a time, through all patterns in turn; ``write``: with their matches.
 
     *Requires* that all have the same lanes.
@@ -202,17 +214,25 @@ def jobs(made: Sequence[LaneWork], threads: int, write: bool) -> list[Callable[[
 
     def job(low: int, high: int, beside: Beside) -> list[LaneFound]:
         found = []
+        over = beside or (_never if budget is None else budget.over)
         for program, frame in made:
-            found.append(run(program, frame.rows, low, high, write, beside or _never))
-            if beside is not None and beside():
+            found.append(run(program, frame.rows, low, high, write, over))
+            if budget is not None:
+                budget.check()
+            if over():
                 raise Ended
         return found
 
     return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
 
 
-def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: PartEnd) -> LaneWork:
-    """Return the code of a pattern, and the rows that it takes. Raises `NoLanes`: operators have to take them."""
+def prepared_lanes(
+    columns: dict[str, Any], plan: OperatorPlan, threads: int, history: LaneHistory, end: PartEnd, few: bool = False
+) -> LaneWork:
+    """Return the code of a pattern, and the rows that it takes; ``few``: however few they are.
+
+    Raises `NoLanes`: operators have to take them.
+    """
     if plan.lanes is None or "diff" in columns or (plan.automaton.choice is not None and "re" in columns):
         raise NoLanes("an option or a stage asks for it" if plan.lanes is None else "rows are retracted, or their ends are given")
     if plan.where is not None:
@@ -223,7 +243,7 @@ def prepared_lanes(columns: dict[str, Any], plan: OperatorPlan, threads: int, hi
                 raise NoLanes("a field has the name of a column of matches")
             columns = columns if plan.where is None else _let_through(columns, plan.events, plan.where)
             program = lane_program(plan.automaton, history.strings, plan.lanes.longest)
-            if not (choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
+            if not (few or choices.loops_pay(len(columns["le"]), 0) or program.at_hand):
                 raise NoLanes("the rows are few")
             frame = history.rows(columns, plan, threads, end)
             program.ready()

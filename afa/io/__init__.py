@@ -5,6 +5,7 @@ event_batch     the events of a table as columns
 listed_columns  columns as lists, for rows one by one
 frame           a whole frame, each column decoded once; what is wrong with it in words
 answer          columns that leave, as a table of the kind that came
+seen_rows       the last rows that an operator has taken, for those who look back
 table_times     times read as ticks, and given back in the type that they came in
 files           CSV, JSON lines (text_files) and Parquet -> Arrow tables; file_bytes: of a file, or of standard input as they come
 file_columns    the columns of a file in the form of an operator; a value that does not fit is named by its row

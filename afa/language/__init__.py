@@ -19,7 +19,8 @@ bare_numbers     numbers that stand for time and count ticks: refused over times
 return_names     names of what RETURN shows, where none is given
 sase_reader      SASE+ text -> tree. sase_grammar: its frame; sase_pattern: PATTERN; sase_code,
                  sase_expressions: conditions; sase_returns: items of RETURN
-sase_printer     tree -> SASE+ text; query_text: a query as text, and one of another text over the same events
+sase_printer     tree -> SASE+ text; query_text: a query as text, and one of another text over the same events;
+                  text_constants: the numbers of a text, to put others in their place
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words

@@ -12,6 +12,7 @@ from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, FrameReading
+from afa.frames.lane_budget import LaneBudget
 from afa.frames.lanes import FORMS, LaneHistory, in_lanes
 from afa.frames.slicing import SortedRows, by_time, columns_of
 from afa.frames.through import Beside, finding, in_threads
@@ -183,12 +184,16 @@ def swept(
     batch: int | Literal[False] | None = None,
     threads: int | None = None,
     counts: bool = False,
+    budget: LaneBudget | None = None,
 ) -> Backtest:
-    """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
+    """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`.
+
+    ``batch``: False: nothing is counted that is withdrawn. ``budget``, of counts without that: `NoLanes` says what goes beyond it.
+    """
     names, plans = [_name(labels, place) for place in range(len(patterns))], plans_of(labels, patterns, frame, reading, options)
     rows = _Rows(frame, reading)
     left: dict[int, str] = {}
-    found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, left, counts)
+    found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, left, counts, budget)
     jobs = [
         _named(name, job)
         for plan, name, there in zip(plans, names, found)

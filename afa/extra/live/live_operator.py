@@ -13,6 +13,7 @@ from afa.errors import AfaError
 from afa.extra.live.board import Board, said_of
 from afa.extra.live.picture import Picture, Pictures
 from afa.extra.live.steering import Steering, instant_of, ticks_or_text
+from afa.extra.live.trials import Trials, constants_in
 from afa.operator.statistics import statistics_of
 from punctuation.durations import NANOSECONDS
 from punctuation.promise import Punctuation
@@ -35,6 +36,7 @@ class LiveOperator:
     none   an Arrow table without events, so that output comes as one
     stage  the Cleanse whose ``sigma`` the page may move; None: there is none, and ``hints`` says why
     pace   has ``text``, how fast the input plays, which the page may set; None: as it comes
+    trials try constants of the query over the rows so far; None: nothing is tried, and no rows are held for it
     times  makes the text of an instant in ticks
     told   what the page says of the job besides: title, where, hints
     """
@@ -48,6 +50,7 @@ class LiveOperator:
         *,
         stage: Any = None,
         pace: Any = None,
+        trials: Trials | None = None,
         tick: str | None = None,
         times: Callable[[int], str] = str,
         told: dict[str, Any] | None = None,
@@ -58,6 +61,7 @@ class LiveOperator:
         self.rows = self.matches = self.withdrawn = 0
         self._operator, self._steering, self._texts, self._none = operator, steering, texts, none
         self._stage, self._pace, self._tick, self._times, self._told = stage, pace, tick, times, told or {}
+        self._trials = trials
         self._lock = threading.RLock()
         self._pictures = Pictures(operator.automaton, tick)
         self._looked, self._cost, self._before = 0.0, 0.0, (time.monotonic(), 0, 0, 0)
@@ -71,6 +75,7 @@ class LiveOperator:
         with self._lock:
             self._call([Poll(self._log), *items])
             self.rows += rows
+            self._keep(items)
 
     def poll(self) -> None:
         """Take what the log has brought, and look at what is held if it was long ago."""
@@ -105,6 +110,15 @@ class LiveOperator:
             since = "the beginning" if answer.since is None or answer.since == BEGINNING else self._times(answer.since)
             self.board.note("done", f"{done_of(raw.text)}; from {since} on (written by another process)")
         self._polled = True
+
+    def _keep(self, items: list[Any]) -> None:
+        """Keep rows for trials. INVARIANT: it raises nothing, as the operator has taken the call."""
+        try:
+            if self._trials is not None:
+                self._trials.seen.take(items)
+        except Exception as error:  # of tables that make no one, say
+            self._trials = None
+            self.board.note("note", f"Constants can't be tried from here on: {said_of(error)}")
 
     def _show(self, part: Any) -> None:
         """Show changes. INVARIANT: it raises nothing, as the operator has taken the call."""
@@ -166,12 +180,14 @@ class LiveOperator:
     def about(self) -> dict[str, Any]:
         steering = self._steering
         text = steering.query is not None and steering.text is not None
-        there = ["swap", "insert", "end", *["query"] * text]
+        constants = constants_in(steering.text) if text and self._trials is not None else ()
+        there = ["swap", "insert", "end", *["query"] * text, *["try"] * bool(constants)]
         there += ["sigma"] * (self._stage is not None) + ["speed"] * (self._pace is not None)
         return {
             **self._told,
             "log": str(steering.log.path),
             "query": steering.text if text else None,
+            "constants": [constant._asdict() for constant in constants],
             "controls": there,
             "at": None,
             "unit": "s" if self._tick else "ticks",
@@ -185,17 +201,30 @@ class LiveOperator:
             core = self._operator._core
             return self._pictures.of(core.arcs.table.events, core.progress.now)
 
-    def change(self, data: dict[str, Any]) -> str:
-        """Carry out a change of the page at once: one of arcs is written to the log, and read from there in the same breath."""
+    def change(self, data: dict[str, Any]) -> str | dict[str, Any]:
+        """Carry out a change of the page at once: one of arcs is written to the log, and read from there in the same breath.
+
+        A trial ("try") changes nothing, and the input goes on beside it.
+        """
         do = data.get("do")
         if do == "speed":
             return self._set_speed(data.get("value"))
+        if do == "try":
+            return self._try(data)
         with self._lock:
             said = self._set_sigma(data.get("value")) if do == "sigma" else self._change_arcs(data)
             self._looked = 0.0
             self.look()
         self.board.note("done", said)
         return said
+
+    def _try(self, data: dict[str, Any]) -> dict[str, Any]:
+        steering, trials = self._steering, self._trials
+        if trials is None or steering.query is None or steering.text is None:
+            raise AfaError("expected a job whose query is text, to try its constants, but got one without")
+        with self._lock:
+            query, text, rows = steering.query, steering.text, trials.seen.now()
+        return trials.carry_out(query, text, rows, data)
 
     def _change_arcs(self, data: dict[str, Any]) -> str:
         before, at = self._operator._core.progress.now, instant_of(data)

@@ -35,6 +35,7 @@ from afa.extra.live.pace import Pace
 from afa.extra.live.picture import Picture, Pictures
 from afa.extra.live.site import Site, Watched
 from afa.extra.live.steering import Steering
+from afa.extra.live.trials import Trials
 from afa.io.column_texts import in_text, iso_texts
 from afa.io.files import comes_once, form_of, open_source
 from afa.io.table_times import as_times, leaving
@@ -43,6 +44,7 @@ from afa.language.query_text import text_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
+from afa.operator.options import Options
 from punctuation.sources import BoundedDisorder
 from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
@@ -79,7 +81,7 @@ class WaitingJob:
     def picture(self) -> Picture:
         return self._picture if self._job is None else self._job.picture()
 
-    def change(self, data: dict[str, Any]) -> str:
+    def change(self, data: dict[str, Any]) -> str | dict[str, Any]:
         if self._job is None:
             raise AfaError(f"expected a job that has begun but got do={data.get('do')!r} before its first rows have come")
         return self._job.change(data)
@@ -258,6 +260,7 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
         out.none,
         stage=stage,
         pace=pace,
+        trials=None if text is None or job.id is not None else Trials(Options(longest=job.longest)),
         tick=job.tick,
         times=instant,
         told={"title": Path(job.pattern).name, "where": job.file, "hints": hints},

@@ -108,7 +108,8 @@ class Watched(Protocol):
         title, where  where: what it reads
         log           the folder that changes are written to, or None
         query         its text, or None
-        controls      which of swap, insert, end, query, sigma, speed the page offers; hints: why one is not there, by its name
+        constants     those of its text that can be tried: where each begins and ends, as it is written, its condition
+        controls      which of swap, insert, end, query, try, sigma, speed the page offers; hints: why one is not there, by its name
         at            the instant that a change of arcs holds from where the user says none, as text, or None
         sigma, speed  as they are
         unit          of the lag, "s" or "ticks"
@@ -118,8 +119,11 @@ class Watched(Protocol):
     def picture(self) -> Picture:
         """Return its automaton as it is drawn now."""
 
-    def change(self, data: dict[str, Any]) -> str:
-        """Carry out a change that the page has sent, and return what is said of it. Refused (`AfaError`), nothing has changed."""
+    def change(self, data: dict[str, Any]) -> str | dict[str, Any]:
+        """Carry out a change that the page has sent, and return what is said of it; of a trial with what was found.
+
+        Refused (`AfaError`), nothing has changed.
+        """
 
 
 class Site:
@@ -225,7 +229,8 @@ def _application(watched: Watched) -> Any:
         if not isinstance(data, dict):
             return answer({"error": "expected a change, a JSON object, but got something else"}, 422)
         try:
-            return answer({"said": await run_in_threadpool(watched.change, data)})
+            found = await run_in_threadpool(watched.change, data)
+            return answer(found if isinstance(found, dict) else {"said": found})
         except Exception as error:  # a function of the change may raise anything, and so may a disk
             watched.board.note("fault", said_of(error))
             return answer({"error": said_of(error)}, 422)

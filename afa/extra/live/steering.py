@@ -5,6 +5,7 @@
     {"do": "end", "name": "turn", "at": null}
     {"do": "query", "text": "PATTERN SEQ(..)"}
     {"do": "sigma", "value": "10s"}     {"do": "speed", "value": "500"}
+    {"do": "try", "constant": 1, "written": "-2", "values": "-5:-1"}      which changes nothing: `afa.extra.live.trials`
 
 Functions are text over the allow-list of `afa.expression`; nothing of it is run. What is refused is not written.
 """

@@ -119,6 +119,7 @@ function tell(told) {
   $("read-only").hidden = Boolean(token);
   $("hints").textContent = Object.entries(told.hints || {}).map(([name, text]) => `${name}: ${text}`).join("\n");
   fresh($("query"), told.query || "");
+  constants(told.constants || []);
   fresh($("sigma"), told.sigma === null || told.sigma === undefined ? "" : String(told.sigma));
   fresh($("speed"), told.speed || "");
   if (told.at) for (const id of ["arc-at", "new-at", "query-at"]) fresh($(id), told.at);
@@ -130,6 +131,47 @@ function fresh(field, text) {  // what the user has begun to write stays
   if (document.activeElement === field || (field.dataset.was !== undefined && field.value !== field.dataset.was)) return;
   field.value = text;
   field.dataset.was = text;
+}
+
+function constants(found) {
+  const made = JSON.stringify(found);
+  if ($("constant").dataset.made === made) return;
+  $("constant").dataset.made = made;
+  $("constant").replaceChildren(...found.map((one, i) => {
+    const option = element("option", `${one.written} in ${one.around}`);
+    option.value = i;
+    return option;
+  }));
+  $("tried").replaceChildren();
+  suggest();
+}
+
+function suggest() {  // values around the one of the query
+  const one = (about.constants || [])[$("constant").value];
+  if (!one) return;
+  const now = Number(one.written.replaceAll("_", "")), tenth = Math.abs(now) / 10;
+  const step = Number.isInteger(now) ? Math.max(1, Math.round(tenth)) : tenth;
+  $("values").value = [-2, -1, 0, 1, 2].map((n) => Number((now + n * step).toPrecision(6))).join(", ");
+}
+
+function tried(rows, query, one) {
+  const most = Math.max(1, ...rows.map((row) => row.matches)), signs = Array.from(query);
+  $("tried").replaceChildren(...rows.map((row, i) => {
+    const line = element("tr"), bar = element("i"), use = element("button", "Use it"), cells = [row.written, shown(row.matches), bar, i ? use : "as it is"];
+    bar.style.width = `${100 * row.matches / most}%`;
+    use.type = "button";
+    use.addEventListener("click", () => {
+      $("query").value = [...signs.slice(0, one.start), row.written, ...signs.slice(one.end)].join("");
+      $("query-part").open = true;
+      $("query").focus();
+    });
+    for (const what of cells) {
+      const cell = element("td");
+      cell.append(what);
+      line.append(cell);
+    }
+    return line;
+  }));
 }
 
 function draw(picture) {
@@ -308,7 +350,7 @@ async function change(data) {
     box.className = answer.ok ? "" : "fault";
     box.textContent = answer.ok ? found.said : found.error;
     box.hidden = false;
-    return answer.ok;
+    return answer.ok && found;
   } catch (error) {
     box.className = "fault";
     box.textContent = `The job does not answer: ${error.message}`;
@@ -329,6 +371,15 @@ on("arc-form", () => ({
   fence: $("fence").value === chosen.fence ? null : $("fence").value,
   transfer: $("transfer").value === chosen.transfer ? null : $("transfer").value,
 }));
+$("try-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const query = about.query, place = Number($("constant").value), one = about.constants[place];
+  $("try").disabled = true;
+  const found = await change({ do: "try", constant: place, written: one.written, values: $("values").value });
+  $("try").disabled = false;
+  if (found) tried(found.tried, query, one);
+});
+$("constant").addEventListener("change", suggest);
 $("end").addEventListener("click", () => change({ do: "end", name: chosen && chosen.name, at: $("arc-at").value }));
 on("insert-form", () => {
   const kind = $("new-kind").value, function_ = $("new-fence").value, arc = { name: $("new-name").value, kind, src: $("new-src").value, dst: $("new-dst").value };
