@@ -13,9 +13,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 
 PARTS = 256
-"""How many tables are held before they are made one."""
-LEFT = 0.75
-"""The share of the room that the last rows have left when it is full."""
+"""So many tables are made one, so that there are not very many; the oldest one goes where the room is full."""
 
 
 class RowsSoFar(NamedTuple):
@@ -50,7 +48,7 @@ class SeenRows:
     def __init__(self, most: int, of_row: Callable[[int], int]) -> None:
         self._most, self._of_row = most, of_row
         self._parts: list[pa.Table] = []
-        self._bytes = self._kept = self._came = 0
+        self._bytes = self._kept = self._came = self._small = 0  # small: how many tables stand alone, at the end
         self._promised = BEGINNING
 
     def take(self, items: Iterable[Any]) -> None:
@@ -68,16 +66,22 @@ class SeenRows:
 
     def _add(self, part: pa.Table) -> None:
         self._parts.append(part)
-        self._came, self._kept, self._bytes = self._came + len(part), self._kept + len(part), self._bytes + part.nbytes
-        cost = max(self._bytes, self._kept * self._of_row(len(part.column_names)))
-        if cost > self._most:
-            left = int(self._kept * LEFT * self._most / cost)
-            self._hold(_one(self._parts).take(np.arange(self._kept - left, self._kept)))  # a copy: the others are freed
-        elif len(self._parts) > PARTS:
-            self._hold(_one(self._parts))
+        self._came += len(part)
+        self._count(part, 1)
+        self._small += 1
+        if self._small == PARTS:
+            whole = _one(self._parts[-PARTS:])
+            for small in self._parts[-PARTS:]:
+                self._count(small, -1)
+            self._count(whole, 1)
+            self._parts[-PARTS:], self._small = [whole], 0
+        while max(self._bytes, self._kept * self._of_row(len(part.column_names))) > self._most:
+            self._count(self._parts.pop(0), -1)
+            self._small = min(self._small, len(self._parts))
 
-    def _hold(self, table: pa.Table) -> None:
-        self._parts, self._kept, self._bytes = [table], len(table), table.nbytes
+    def _count(self, part: pa.Table, sign: int) -> None:
+        self._kept += sign * len(part)
+        self._bytes += sign * part.nbytes
 
 
 def _one(parts: Iterable[pa.Table]) -> pa.Table:

@@ -78,7 +78,9 @@ class Trials:
         found = swept({"constant tried": written}, queries, history, reading, self._options, False, 1, True, budget)
         counts = found.table["matches"].to_pylist()
         which = f"all {rows.came:,} rows so far" if rows.kept == rows.came else f"the last {rows.kept:,} of {rows.came:,} rows"
-        said = f"{len(history.given):,} events, those of {which}; {time.monotonic() - began:.2f} s"
+        said = (
+            f"{counts[0]:,} matches as it is, in {len(history.given):,} events, those of {which}; {time.monotonic() - began:.2f} s"
+        )
         return {"said": said, "tried": [{"written": each, "matches": count} for each, count in zip(written, counts)]}
 
     def _prepared(self, rows: RowsSoFar) -> Prepared:
