@@ -253,6 +253,8 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
     put_about(log.path, made.automaton, job.tick)
     query: Any = made.pattern if QUERY in made.pattern.traits else None
     text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else None if query is None else text_of(query)
+    if text is not None and job.id is not None:
+        hints["try"] = "rows that name their event by an id are not held for trials"
     return LiveOperator(
         operator,
         Steering(log, query, text),
