@@ -5,6 +5,7 @@ A column that is not plainly of its type raises `Unfit`: its rows go one by one,
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ MORE = 16
 """How many entries a row make it cheaper to sort the rows' places than to mark the entries."""
 FEW = 1 << 10
 """So many rows or fewer are sorted by comparisons."""
+SAMPLED = 16
+"""Of so many rows one is looked at, to see whether rows share their objects."""
 
 
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
@@ -58,7 +61,7 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
         if not array.null_count:
             return array, None
         array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        return array.fill_null({int: 0, float: 0.0, bool: False, str: ""}[kind]), _there(array)
+        return array.fill_null({int: 0, float: 0.0, bool: False}[kind]), _there(array)
     except (pa.ArrowException, *ODD) as error:  # a type that takes no such fill
         raise Unfit from error
 
@@ -143,15 +146,29 @@ def _column(column: Any, field: Field, n: int) -> Column:
         raise Unfit
     if isinstance(column, Column):
         return column
-    texts, column = None, nearest_floats(column) if field.type is float else column
-    column, present = filled(column, field.type, field.optional)
     if field.type is str:
-        values, texts = distinct(column)
-        if not set(map(type, texts)) <= {str}:
-            raise Unfit
+        values, present, texts = _texts(column, field.optional)
     else:
-        values = number_array(column, field.type)
+        column, present = filled(nearest_floats(column) if field.type is float else column, field.type, field.optional)
+        values, texts = number_array(column, field.type), None
     if values.shape != (n,):
+        raise Unfit
+    return Column(values, present, texts)
+
+
+def _texts(column: Any, optional: bool) -> Column:
+    """Return a column of texts; what is missing stands at the place of ""."""
+    values, texts = distinct(column, nulls=optional)
+    present = None
+    if None in texts:
+        missing = texts.index(None)
+        present = values != missing
+        if "" in texts:
+            values = np.where(present, values, texts.index(""))
+            values, texts = values - (values > missing), [text for text in texts if text is not None]
+        else:
+            texts[missing] = ""
+    if not set(map(type, texts)) <= {str}:
         raise Unfit
     return Column(values, present, texts)
 
@@ -169,6 +186,9 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if isinstance(column, np.ndarray) and column.dtype.kind == "O" and (shared := _shared(column)) is not None:
+        places, values = distinct(shared[1], nulls)
+        return places[shared[0]], values
     array = arrow(column)
     if array.null_count and not nulls:
         raise Unfit
@@ -191,6 +211,30 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
     if None in values and not nulls:
         raise Unfit
     return indices, values
+
+
+def _shared(column: Any) -> tuple[Any, Any] | None:
+    """Return an array of objects as places in the array of those that differ, as objects; None where rows share few of them.
+
+    Rows that a file was read to share one object for each text. Where objects lie in memory is told apart three times as fast as
+    what they say.
+
+    >>> places, objects = _shared(np.array(["up", "down", "up", None] * 1000, object))
+    >>> places[:5].tolist(), objects.tolist()
+    ([0, 1, 0, 2, 0], ['up', 'down', None])
+    """
+    import pyarrow as pa
+
+    if column.ndim != 1 or len(column) <= FEW:
+        return None
+    column = np.ascontiguousarray(column)
+    at = np.frombuffer((ctypes.c_char * column.nbytes).from_address(column.ctypes.data), np.intp)
+    if 4 * len(pa.array(at[::SAMPLED]).unique()) > len(at) // SAMPLED:
+        return None
+    coded = pa.array(at).dictionary_encode()
+    places, first = coded.indices.to_numpy(), np.empty(len(coded.dictionary), np.intp)
+    first[places[::-1]] = np.arange(len(at) - 1, -1, -1)
+    return places, column[first]
 
 
 def keys_in(columns: Sequence[Any], single: bool, n: int) -> tuple[Any, list[Any]]:

@@ -19,8 +19,9 @@ from afa.compiled.key_numbers import KeyNumbers
 from afa.compiled.key_parts import form_of
 from afa.errors import SnapshotError
 from afa.model.keys import take_key
+from afa.schema import Field
 from afa.state.key_columns import KeyColumns
-from afa.state.plain import Unfit, keys_in
+from afa.state.plain import Unfit, field_columns, keys_in, values_of
 from tests.compiled.hostile_keys import columns, key
 from tests.compiled.plain import plain
 from tests.nojit import DISABLED
@@ -160,6 +161,30 @@ def test_only_entries_of_a_dictionary_that_occur_are_keys() -> None:
     assert numbers.numbers_of([array], True, 3).tolist() == [1, 0, 1]
     assert len(numbers) == 2
     assert numbers.numbers_of([pa.array(["k7", "k3"])], True, 2).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("differ", [1, 3, 40, 5000])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("blank", ["", "x"])
+def test_objects_of_a_text_column(differ: int, shared: bool, blank: str) -> None:
+    """Rows that share their objects, as read from a file, and rows of which each has one of its own: one answer, None or not."""
+    rng = np.random.default_rng(differ)
+    texts = np.array([None, blank, *(f"text {i}" for i in range(differ))], object)
+    column = texts[rng.integers(0, len(texts), 6000)]
+    column = np.array([text if text is None or shared else text[:1] + text[1:] for text in column.tolist()], object)
+    for rows in (column, np.repeat(column[:, None], 2, axis=1)[:, 1], column[::-1][:3000]):
+        (found,) = field_columns([rows], [Field("text", str, True)], len(rows))
+        assert values_of(found, str) == rows.tolist()
+        assert found.texts is not None
+        assert len(set(found.texts)) == len(found.texts)
+        places, keys = keys_in([rows], True, len(rows))
+        assert [keys[place] for place in places.tolist()] == rows.tolist()
+        assert len(set(keys)) == len(keys)
+    with pytest.raises(Unfit):
+        field_columns([column], [Field("text", str, False)], len(column))
+    column[7] = 5
+    with pytest.raises(Unfit):
+        field_columns([column], [Field("text", str, True)], len(column))
 
 
 @pytest.mark.parametrize("kind", [pa.int16(), pa.uint64()])
