@@ -13,6 +13,7 @@ __all__ = [
     "BudgetError",
     "ChangeError",
     "ClosureError",
+    "DeviceError",
     "ExpressionError",
     "Int64Error",
     "LateEventError",
@@ -45,6 +46,10 @@ class ClosureError(AfaError):
 
 class BudgetError(AfaError):
     """A call would cost more than it may: partial matches of a key at one step, bytes of state, steps to decide a match."""
+
+
+class DeviceError(AfaError):
+    """There is no such device, or its package is not installed."""
 
 
 class Int64Error(AfaError, OverflowError):

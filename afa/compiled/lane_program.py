@@ -105,37 +105,77 @@ class LaneProgram:
         if not self.at_hand and (many or step_ir(self._classes, self._width).count("\n") > LONGEST):
             raise NoLanes("it has too many arcs")
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._loop.address())
-        more = [code for _, codes in self.waits for code in codes if code is not None]
         for _ in range(2):  # at first texts get their numbers, of which tables are made
-            found = [words(code.params, self.strings) for code in (*self._codes, *more)]
-        self._tables = self.strings.given_away()
+            found = [words(code.params, self.strings) for code in (*self._codes, *self.wait_codes)]
+        self._tables = {address(table): table for table in self.strings.given_away()}
         self._constants = np.array([word for each in found for word in each] or [0], np.int64)
-        at = address(self._constants) + 8 * np.cumsum([0, *map(len, found)])
-        self._slots[[2 * place + 1 for place in self._places]] = at[: len(self._places)]
-        places, size = iter(at[len(self._places) :].tolist()), k.LaneWait.SIZE
-        self._waits = np.zeros(self.states + size * len(self.waits), np.int64)
-        for number, (state, codes) in enumerate(self.waits):
+        self._ends = 8 * np.cumsum([0, *map(len, found)])
+        addresses = [native.function(code.key, lambda code=code: code.ir) for code in self.wait_codes]  # type: ignore[misc]
+        self._waits = self.wait_words(addresses, address(self._constants))
+
+    @property
+    def wait_codes(self) -> list[ArcCode]:
+        """The code of its time-outs, and of the arcs behind them."""
+        return [code for _, codes in self.waits for code in codes if code is not None]
+
+    def wait_words(self, codes: Sequence[int], constants: int, here: int | None = None) -> Any:
+        """Return by state the first `LaneWait`, and these. Addresses: ``codes`` of `wait_codes`; ``here``: of what is returned."""
+        found, size = np.zeros(self.states + k.LaneWait.SIZE * len(self.waits), np.int64), k.LaneWait.SIZE
+        here = address(found) if here is None else here
+        places = iter(zip(codes, (constants + self._ends[len(self._places) :]).tolist()))
+        for number, (state, both) in enumerate(self.waits):
             row = self.states + number * size
-            for word, code in zip((k.LaneWait.code, k.LaneWait.then), codes):
+            for word, code in zip((k.LaneWait.code, k.LaneWait.then), both):
                 if code is not None:
-                    address_of = native.function(code.key, lambda code=code: code.ir)  # type: ignore[misc]
-                    self._waits[row + word : row + word + 2] = address_of, next(places)
-            self._waits[row + k.LaneWait.next] = self._waits[state]
-            self._waits[state] = address(self._waits) + 8 * row
+                    found[row + word : row + word + 2] = next(places)
+            found[row + k.LaneWait.next] = found[state]
+            found[state] = here + 8 * row
+        return found
 
     def call(self, rows: LaneRows) -> Any:
         """Return the words of a call, a `Lane`, and the arrays whose addresses they hold."""
         x = np.zeros(k.Lane.payload + self.payload.width, np.int64)
-        room = LIST * self.row
+        slots, room = self.slots(address(self._constants)), LIST * self.row
         x[k.Lane.waits], x[k.Lane.clock], spare = address(self._waits), rows.clock, np.empty(self.row, np.int64)
-        x[k.Lane.spare] = address(spare)
-        begin, event = np.array(self._begin, np.int64), np.zeros(k.EventRow.payload + self.payload.width, np.int64)
-        lists = np.empty(2 * room, np.int64)
-        x[k.Lane.slots], x[k.Lane.now], x[k.Lane.begin] = address(self._slots), address(self.now), address(begin)
-        x[k.Lane.event], x[k.Lane.left], x[k.Lane.room] = address(event), address(lists), room
-        x[k.Lane.right] = x[k.Lane.left] + 8 * room
-        rows.fill(x)
-        return x, (begin, event, lists, spare)
+        begin, event, lists = self.begin(), np.empty(self.event_words, np.int64), np.empty(2 * room, np.int64)
+        x[k.Lane.slots], x[k.Lane.now], x[k.Lane.spare] = address(slots), address(self.now), address(spare)
+        self.work_at(x, address(begin), address(event), address(lists), room)
+        rows.fill(x, address(x), address)
+        return x, (slots, begin, event, lists, spare)
+
+    @property
+    def event_words(self) -> int:
+        """How many words an event takes."""
+        return k.EventRow.payload + self.payload.width
+
+    def begin(self) -> Any:
+        """Return the row of a computation that begins."""
+        return np.array(self._begin, np.int64)
+
+    def slots(self, constants: int) -> Any:
+        """Return the slots of constants at some address."""
+        slots = self._slots.copy()
+        slots[[2 * place + 1 for place in self._places]] = constants + self._ends[: len(self._places)]
+        return slots
+
+    def constants(self, at: Callable[[Any], int]) -> Any:
+        """Return the constants, with the tables of texts where ``at`` puts these."""
+        found, place = self._constants.copy(), 0
+        for kind, width in ((param.kind, param.width) for code in (*self._codes, *self.wait_codes) for param in code.params):
+            if kind == "table":
+                found[place] = at(self._tables[int(found[place])])
+            place += width
+        return found
+
+    def work_at(self, x: Any, begin: Any, event: Any, lists: Any, room: int) -> None:
+        """Write where a lane works into the words of a call, or of several; ``room``: words of each of two lists."""
+        x[..., k.Lane.begin], x[..., k.Lane.event], x[..., k.Lane.room] = begin, event, room
+        x[..., k.Lane.left], x[..., k.Lane.right] = lists, lists + 8 * room
+
+    @property
+    def loop(self) -> Linked:
+        """Its loop, which `afa.compiled.device` prints for devices."""
+        return self._loop
 
 
 def _waits(automaton: Automaton, arcs: Sequence[CompiledArc]) -> list[tuple[str, tuple[ArcCode, ArcCode | None]]]:
@@ -178,21 +218,33 @@ class LaneRows(NamedTuple):
     bounds: Any  # `LaneBounds` of each lane
     clock: int = k.BEGINNING  # time-outs fire up to this instant
 
-    def fill(self, x: Any) -> None:
-        """Write where the columns stand into the words of a call."""
-        at = address(x)
-        x[k.Lane.le_at] = address(self.le)
-        x[k.Lane.re_at] = at + 8 * k.Lane.constant_re if self.re is None else address(self.re)
+    def fill(self, x: Any, here: int, at: Callable[[Any], int]) -> None:
+        """Write where the columns stand into the words of a call; these stand at ``here``, an array where ``at`` says."""
+        x[k.Lane.le_at] = at(self.le)
+        x[k.Lane.re_at] = here + 8 * k.Lane.constant_re if self.re is None else at(self.re)
         x[k.Lane.re_mask] = 0 if self.re is None else -1
         x[k.Lane.le_mask] = -1 if self.re is None and self.window is not None else 0
         x[k.Lane.constant_re] = k.FOREVER if self.window is None else self.window
-        x[k.Lane.index_at] = at + 8 * k.Lane.none if self.index is None else address(self.index)
+        x[k.Lane.index_at] = here + 8 * k.Lane.none if self.index is None else at(self.index)
         x[k.Lane.index_mask], x[k.Lane.plain_mask] = (0, -1) if self.index is None else (-1, 0)
-        x[k.Lane.seq_at] = at + 8 * k.Lane.none if self.seq is None else address(self.seq)
+        x[k.Lane.seq_at] = here + 8 * k.Lane.none if self.seq is None else at(self.seq)
         x[k.Lane.seq_mask] = 0 if self.seq is None else -1
-        x[k.Lane.bounds] = address(self.bounds)
+        x[k.Lane.bounds] = at(self.bounds)
         for word, column in enumerate(self.payload):
-            x[k.Lane.payload + word] = address(column)
+            x[k.Lane.payload + word] = at(column)
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The columns that there are."""
+        return [each for each in (self.le, self.re, self.seq, self.index, *self.payload, self.bounds) if each is not None]
+
+    def part(self, first: int, end: int) -> LaneRows:
+        """Return some lanes with their rows alone. *Requires* that rows stand lane by lane, without an index."""
+        bounds = self.bounds[first:end]
+        low, high = int(bounds[0, k.LaneBounds.first]), int(bounds[-1, k.LaneBounds.end])
+        le, re, seq = (None if column is None else column[low:high] for column in (self.le, self.re, self.seq))
+        payload = [column[low:high] for column in self.payload]
+        return self._replace(le=le, re=re, seq=seq, payload=payload, bounds=np.ascontiguousarray(bounds - low))
 
 
 def le_of(columns: Mapping[str, Any]) -> Any:

@@ -53,7 +53,7 @@ class Linked(NamedTuple):
         module = self.kernel.__module__
         key = f"{module} {digest_of(__name__, module, self.holes.__module__)} {self.key}"
         if not PLAIN:
-            return native.function(key, self._ir if wanted else None, EFFORT)
+            return native.function(key, self.ir if wanted else None, EFFORT)
         if wanted and key not in _kept:
             _kept[key] = self._python(key)
         return ctypes.cast(_kept[key], ctypes.c_void_p).value or 0 if key in _kept else 0
@@ -63,7 +63,8 @@ class Linked(NamedTuple):
         """How many words the kernel takes behind those that each one takes."""
         return int(self.kernel.__code__.co_argcount) - 3
 
-    def _ir(self) -> str:
+    def ir(self) -> str:
+        """Return the module: the kernel with its holes filled, and an entry ``@f``."""
         made = self.holes()
         known = {name: Signature(f"hole.{name}", (WORD,) * code.number, WORD) for name, code in made.items()}
         bodies = [code.e.body(f"internal i64 @hole.{name}({code.words}) alwaysinline nounwind") for name, code in made.items()]

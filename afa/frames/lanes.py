@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from afa.compiled.kernel.layout import LaneBounds, LogRow
 from afa.compiled.lane_choice import lane_program
 from afa.compiled.lane_program import LaneFound, LaneProgram, LaneRows, NoLanes, by_columns, encoded, le_of, re_of, run
 from afa.engine import Logged
-from afa.errors import ChangeError
+from afa.errors import AfaError, ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns, joined
 from afa.frames.frame_reading import PartEnd, last_of
@@ -36,6 +36,7 @@ from afa.frames.result_order import once, settled, taken
 from afa.frames.slicing import MOST, SortedRows, by_time
 from afa.frames.through import Beside, Ended, cores, finding, in_threads, slices
 from afa.io.answer import array, key_parts, objects_of
+from afa.io.frame import Frame
 from afa.io.listed_columns import picked
 from afa.operator import tables
 from afa.schema import Schema
@@ -43,6 +44,9 @@ from afa.state.key_columns import KeyColumn, KeyColumns
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING
 from speculation.row_filter import RowFilter
+
+if TYPE_CHECKING:
+    from afa.compiled.device.arena import Arena
 
 LOGGER = logging.getLogger("afa")
 SLICE = 1 << 16
@@ -58,8 +62,9 @@ FEW = 64
 class LaneHistory:
     """The rows of one frame in lanes, sorted and encoded once for all patterns. ``held``: laid out by key, for many of them."""
 
-    def __init__(self, held: bool, forms: int = 1) -> None:
+    def __init__(self, held: bool, forms: int = 1, on: str | None = None) -> None:
         self._forms = forms  # in how many ways, by key and order, rows are held
+        self.on, self.arena = on, None if on is None else _arena(on)  # the device that takes them, and what it holds
         self.held, self.strings, self.lock = held, Strings(), threading.Lock()
         self._known: dict[Any, dict[Any, Any]] = {}  # by how rows are sorted
 
@@ -103,6 +108,24 @@ class LaneHistory:
         bounds, of = once(("bounds", most), lambda: cut(le, index, order.ends, most))
         clock = last_of(end, once("latest", lambda: int(le.max()) if len(le) else BEGINNING))
         return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds, clock), of)
+
+
+def history_of(frame: Frame, device: str | None) -> LaneHistory | None:
+    """Return the rows of a frame in lanes, if it is prepared, or held for a device. Raises `DeviceError`; `AfaError`."""
+    if frame.history is None:
+        return None if device is None else LaneHistory(True, on=device)
+    if device is not None and device != frame.history.on:
+        raise AfaError(
+            f"device={device!r} can't be combined with a frame prepared without it; say afa.prepared(.., device={device!r})"
+        )
+    return frame.history
+
+
+def _arena(device: str) -> Arena:
+    from afa.compiled.device.arena import Arena
+    from afa.compiled.device.devices import device as opened
+
+    return Arena(opened(device))
 
 
 class LaneFrame(NamedTuple):
@@ -169,6 +192,7 @@ def in_lanes(
             groups.setdefault(id(each[1].rows.bounds), []).append(place)
     found: list[list[LaneFound]] = [[] for _ in plans]
     for places in groups.values():
+        places = on_device(places, made, history.arena, not counts, found) if history.arena is not None else places
         group = [each for place in places if (each := made[place]) is not None]
         for part in in_threads(jobs(group, threads, not counts, budget), threads):
             for place, one in zip(places, part):
@@ -204,6 +228,23 @@ def in_lanes(
     return in_threads([partial(finish, place) for place in range(len(plans))], threads)
 
 
+def on_device(
+    places: Sequence[int], made: Sequence[LaneWork | None], arena: Arena, write: bool, found: Sequence[list[LaneFound]]
+) -> list[int]:
+    """Take patterns of the same lanes on a device, what is ``found`` by place; returns the places of those that it does not run."""
+    from afa.compiled.device.device_run import on_device
+
+    left = []
+    works = [(each[0], each[1].rows) for place in places if (each := made[place]) is not None]
+    for place, one in zip(places, on_device(arena, works, write, _never)):
+        if isinstance(one, LaneFound):
+            found[place].append(one)
+        else:
+            left.append(place)
+            LOGGER.info("a pattern goes by the processor, not by %s: %s", arena.device.name, one)
+    return left
+
+
 def jobs(
     made: Sequence[LaneWork], threads: int, write: bool, budget: LaneBudget | None = None
 ) -> list[Callable[[Beside], list[LaneFound]]]:
@@ -223,7 +264,7 @@ def jobs(
                 raise Ended
         return found
 
-    return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)]
+    return [partial(job, *cut) for cut in cuts(made[0][1].rows, threads, len(made) > 1)] if made else []
 
 
 def prepared_lanes(

@@ -28,7 +28,7 @@ class Prepared(Frame):
         How many it takes.
     """
 
-    def __init__(self, given: Any, key: str | Sequence[str] | None, time: str | None, most: int | None) -> None:
+    def __init__(self, given: Any, key: str | Sequence[str] | None, time: str | None, most: int | None, on: str | None) -> None:
         super().__init__(given)
         check_key(key)
         if time is not None and not isinstance(time, str):
@@ -42,7 +42,8 @@ class Prepared(Frame):
             raise BudgetError(f"expected at most max_bytes={most:,} but got a frame that may take {each:,}; drop columns or rows")
         self._forms = FORMS if most is None or not each else min(FORMS, most // each)
         self.most = self._forms * each
-        self.history = LaneHistory(True, self._forms)
+        self._on = on
+        self.close()
 
     @property
     def nbytes(self) -> int:
@@ -60,7 +61,7 @@ class Prepared(Frame):
 
     def close(self) -> None:
         """Free what it holds; it can be used again, and is then sorted again."""
-        self.history = LaneHistory(True, self._forms)
+        self.history = LaneHistory(True, self._forms, self._on)
         self._known.clear()
 
     def __enter__(self) -> Prepared:
@@ -71,7 +72,12 @@ class Prepared(Frame):
 
 
 def prepared(
-    frame: Any, *, key: str | Sequence[str] | None = None, time: str | None = None, max_bytes: int | None = None
+    frame: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    max_bytes: int | None = None,
+    device: str | None = None,
 ) -> Prepared:
     """Hold a frame for many calls of `find` and `backtest`, which take it in its place.
 
@@ -85,10 +91,13 @@ def prepared(
         How many bytes it may take beside the frame and texts: 18 for each value and 64 for each row, for each key and order that is
         asked for, of which so many are held, at most 4.
 
+    device : "opencl" or "cuda", optional
+        As of `find`: the rows are copied there once.
+
     Raises
     ------
     AfaError
-        A column is missing; or it may take more bytes than that, a `BudgetError`.
+        There is no such device, a `DeviceError`; a column is missing; or it may take more bytes than that, a `BudgetError`.
 
     Examples
     --------
@@ -109,4 +118,4 @@ def prepared(
         raise ChangeError(f"expected a frame in memory but got {frame!r}; read it first, or sweep files as they are")
     if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 1):
         raise AfaError(f"expected a number of bytes but got max_bytes={max_bytes!r}")
-    return Prepared(frame, key, time, max_bytes)
+    return Prepared(frame, key, time, max_bytes, device)

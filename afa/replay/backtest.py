@@ -13,7 +13,7 @@ from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, FrameReading
 from afa.frames.lane_budget import LaneBudget
-from afa.frames.lanes import FORMS, LaneHistory, in_lanes
+from afa.frames.lanes import FORMS, LaneHistory, history_of, in_lanes
 from afa.frames.slicing import SortedRows, by_time, columns_of
 from afa.frames.through import Beside, finding, in_threads
 from afa.io.answer import Answer
@@ -63,6 +63,7 @@ def backtest(
     batch: int | None = None,
     threads: int | None = None,
     counts: bool = False,
+    device: str | None = None,
     **options: Unpack[FrameOptions],
 ) -> Backtest:
     """Find the matches of many patterns in one frame, and count what each would have withdrawn in a live run.
@@ -87,6 +88,8 @@ def backtest(
         How many threads there are. None: one for each core.
     counts : bool
         True: matches are counted only, in less time; ``matches`` is None.
+    device : "opencl" or "cuda", optional
+        As of `afa.find`.
 
     Returns
     -------
@@ -128,13 +131,15 @@ def backtest(
     else:
         from afa.replay.stored import Stored
 
+        if device is not None:
+            raise AfaError(f"device={device!r} can't be combined with files; read them, or prepare a frame of them")
         stored = Stored(frame)
         found = None if withdrawn else _in_stretches(labels, variants, stored, said, (time, until, diff, end))
         if found is not None:
             return found._replace(matches=None) if counts else found
         opened = stored.whole()
     reading = FrameReading.of(opened, variants[0], time, until, diff, end)
-    return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads, counts)
+    return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads, counts, device=device)
 
 
 def variants_of(patterns: Any) -> tuple[Labels, list[Any]]:
@@ -185,13 +190,14 @@ def swept(
     threads: int | None = None,
     counts: bool = False,
     budget: LaneBudget | None = None,
+    device: str | None = None,
 ) -> Backtest:
     """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`.
 
     ``batch``: False: nothing is counted that is withdrawn. ``budget``, of counts without that: `NoLanes` says what goes beyond it.
     """
     names, plans = [_name(labels, place) for place in range(len(patterns))], plans_of(labels, patterns, frame, reading, options)
-    rows = _Rows(frame, reading)
+    rows = _Rows(frame, reading, history_of(frame, device))
     left: dict[int, str] = {}
     found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, left, counts, budget)
     jobs = [
@@ -214,8 +220,8 @@ def swept(
 class _Rows:
     """The rows of a frame, once for all patterns that take the same."""
 
-    def __init__(self, frame: Frame, reading: FrameReading) -> None:
-        self.frame, self.reading, self.history = frame, reading, frame.history or LaneHistory(True, FORMS)
+    def __init__(self, frame: Frame, reading: FrameReading, history: LaneHistory | None) -> None:
+        self.frame, self.reading, self.history = frame, reading, history or LaneHistory(True, FORMS)
         self._known: dict[Any, Any] = {}
 
     def _once(self, what: Any, make: Callable[[], Any]) -> Any:

@@ -12,7 +12,7 @@ from afa.frames.asked import TAKES, asked, taken_options
 from afa.frames.computed_columns import with_computed
 from afa.frames.found import rows_at, written
 from afa.frames.frame_reading import End, FrameReading, finest_times
-from afa.frames.lanes import matches_of
+from afa.frames.lanes import LaneHistory, history_of, matches_of
 from afa.frames.slicing import columns_of, fields_of, ranks_of
 from afa.io.frame import Frame, is_stored, unit_of_times
 from afa.io.listed_columns import picked
@@ -24,7 +24,14 @@ from afa.schema import Schema
 
 
 def found_by_rank(
-    pattern: Any, ranked: Any, frame: Frame, options: Options, threads: int | None, beside: Mapping[str, Any], diff: str | None
+    pattern: Any,
+    ranked: Any,
+    frame: Frame,
+    options: Options,
+    threads: int | None,
+    beside: Mapping[str, Any],
+    diff: str | None,
+    history: LaneHistory | None,
 ) -> Any:
     """Return the matches in a frame whose rows are in the order of ``pattern``'s list; ``ranked``: the query over ranks as LEs.
 
@@ -40,7 +47,7 @@ def found_by_rank(
     columns["le"] = ranks_of(columns, plan.events, pattern.tree.rank)
     if diff is not None:
         columns["diff"] = frame.counts(diff)
-    found = matches_of(columns, plan, threads, "latest")
+    found = matches_of(columns, plan, threads, "latest", history)
     plan = plan._replace(shown=plan.shown._replace(times=pattern.shown.times))
     without = {name: column for name, column in found.items() if name not in ("le", "re")}
     if pattern.tree.distinct:  # no lifetime tells them apart
@@ -62,6 +69,7 @@ def find(
     diff: str | None = None,
     end: End = "latest",
     threads: int | None = None,
+    device: str | None = None,
     **options: Unpack[FrameOptions],
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
@@ -96,6 +104,9 @@ def find(
     threads : int, optional
         How many threads take groups of many keys, or slices of time (of a `TemporalPattern` without keys, each with the rows up to
         ``within`` behind it). None: one for each core.
+    device : "opencl" or "cuda", or "opencl:1" for the second one, optional
+        What takes lanes (`Explanation.no_lanes`) in place of threads, with the same answer; of a frame in memory. A frame that many
+        patterns go over is copied to it once by ``prepared(.., device=)``. ``afa devices`` lists them.
     engine : "auto", "compiled" or "interpreted"
     longest : bool
         As of `Operator`.
@@ -134,6 +145,8 @@ def find(
     """
     said, threads = taken_options(options, "find", TAKES, threads)
     if is_stored(frame):
+        if device is not None:
+            raise AfaError(f"device={device!r} can't be combined with files because only the stretches are read that may match")
         from afa.replay.replaying import replayed
         from afa.replay.stored import schema_of, table_of_files
 
@@ -150,10 +163,11 @@ def find(
         for place, each in enumerate(pattern.links):
             given: Any = {"time": each.tree.time} if place else {"time": time, "until": until, "diff": diff}
             link, frame = with_computed(each, frame, given["time"], said.tick)
-            frame = find(link, frame, end=end, threads=threads, **given, **said.said)
+            frame = find(link, frame, end=end, threads=threads, device=device, **given, **said.said)
         return frame
+    history = history_of(opened, device)
     if (ranked := getattr(pattern, "ranked", None)) is not None:
-        return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff)
+        return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff, history)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)
     plan = reading.asked(pattern, opened, said)
-    return written(matches_of(columns_of(opened, plan, reading), plan, threads, reading.end, opened.history), opened, plan, reading)
+    return written(matches_of(columns_of(opened, plan, reading), plan, threads, reading.end, history), opened, plan, reading)

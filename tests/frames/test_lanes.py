@@ -23,6 +23,8 @@ from tests.language.worlds import world
 from tests.strategies import Seeded
 
 AUTOMATA, QUERIES, SQL = 8, 30, 30
+WAYS: list[dict[str, Any]] = [{"engine": "compiled"}, {"engine": "auto"}]
+"""Options of `find` that give the same; `test_device` has one more."""
 Frame = dict[str, list[Any]]
 
 
@@ -133,13 +135,14 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def same(pattern: Any, rows: Frame, **given: Any) -> int:
     """Check that lanes and operators find the same, or raise the same; how many matches there are."""
     found: list[Any] = []
-    for engine in ("compiled", "auto"):
+    for way in WAYS:
         try:
-            result = afa.find(pattern, rows, time="at", engine=engine, **given)  # type: ignore[arg-type]
+            result = afa.find(pattern, rows, time="at", **way, **given)
             found.append({name: _known(column) for name, column in result.items()})
         except (AfaError, ArithmeticError) as error:
             found.append(type(error))
-    assert found[0] == found[1], (pattern, rows, given)
+    for other in found[1:]:
+        assert found[0] == other, (pattern, rows, given)
     return 0 if isinstance(found[0], type) else max(len(found[0]["le"]) - 1, 0)
 
 
@@ -148,13 +151,17 @@ def _known(column: Any) -> list[str]:
     return [str(column.dtype), *map(repr, column.tolist())] if len(column) else []
 
 
-def automata(seed: str, count: int) -> int:
-    """Check random automata, each over frames with every kind of key and of window."""
+KEYS, WINDOWS = ("none", "int", "text", "coded", "float", "two"), (None, 1, 9, 40)
+
+
+def automata(seed: str, count: int, some: int | None = None) -> int:
+    """Check random automata, each over frames with every kind of key and of window, or with ``some`` of these."""
     matches = 0
     for number in range(count):
         choose = Seeded(f"{seed} {number}")
         pattern = automaton(choose)
-        for keys, window in itertools.product(["none", "int", "text", "coded", "float", "two"], [None, 1, 9, 40]):
+        both = itertools.product(KEYS, WINDOWS) if some is None else [(choose.one(KEYS), choose.one(WINDOWS)) for _ in range(some)]
+        for keys, window in both:
             rows = frame(choose, keys)
             given: dict[str, Any] = {"window": window, "threads": choose.number(1, 3), "end": choose.one(["latest", "forever"])}
             if keys != "none":

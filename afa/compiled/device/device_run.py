@@ -1,0 +1,219 @@
+"""Take lanes on a device: several patterns of one code at once, an item of work a range of lanes under one pattern.
+
+    launch   each item through its lanes, until all are through: some rows, or as many matches as it has room for
+    parts    rows that the device has no room for go some lanes at a time
+
+An item is a record `Lane` of the processor's loop, `afa.compiled.kernel.lane_loop`, with its addresses as places in an `Arena`. A
+interrupt is heard between two launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.compiled.device.arena import Arena, TooLarge
+from afa.compiled.device.c_text import NoDeviceText, c_text
+from afa.compiled.kernel import layout as k
+from afa.compiled.lane_program import LIST, LaneFound, LaneProgram, LaneRows, NoLanes, run
+
+LaneWork = tuple[LaneProgram, LaneRows]
+"""A pattern's code, and the rows that it takes."""
+ROWS = 1 << 20
+"""The rows of an item in one launch."""
+SHORT_LIST = 1 << 6
+"""Rows of a list on a graphics processor, where each of many thousand lanes has two; of longer ones the lane is left."""
+RANGES = 16
+"""Items of one pattern for each unit of a device that is a processor."""
+LEAST, MATCHING = 16, 16
+"""An item has room for so many matches, or for one of so many rows."""
+_printed: dict[tuple[str, ...], str] = {}
+"""The C text of loops, by what it depends on."""
+
+
+def on_device(arena: Arena, works: Sequence[LaneWork], write: bool, over: Callable[[], bool]) -> list[LaneFound | str]:
+    """Take all lanes of a frame through each pattern; why the processor's threads have to, where they do.
+
+    Lanes that the device leaves, of long lists for one, the processor takes. Patterns have the same lanes.
+    """
+    found: list[LaneFound | str] = [""] * len(works)
+    groups: dict[str, list[int]] = {}
+    for place, (program, _) in enumerate(works):
+        try:
+            groups.setdefault(_text(program), []).append(place)
+        except NoLanes as why:
+            found[place] = str(why)
+    for text, places in groups.items():
+        try:
+            made = run_all(arena, text, [works[place] for place in places], write)
+        except TooLarge as why:
+            made = [f"{arena.device.said} has no room for {why}"] * len(places)  # type: ignore[list-item]
+        for place, one in zip(places, made):
+            found[place] = one if isinstance(one, str) else _taken_again(*works[place], one, write, over)
+    return found
+
+
+def _text(program: LaneProgram) -> str:
+    """Return the C text of a pattern's loop. Raises `NoLanes` where only the processor runs it."""
+    codes = program.wait_codes
+    key = program.loop.kernel.__module__, program.loop.key, *(code.key for code in codes)
+    if key not in _printed:
+        names = [f"wait.{number}" for number in range(len(codes))]
+        more = [code.ir.replace("@f(", f"@{name}(", 1) for name, code in zip(names, codes)]
+        try:
+            _printed[key] = c_text("\n".join([*more, program.loop.ir()]), names)
+        except NoDeviceText as why:
+            raise NoLanes(f"no device runs {why}") from None
+    return _printed[key]
+
+
+def _taken_again(program: LaneProgram, rows: LaneRows, found: LaneFound, write: bool, over: Callable[[], bool]) -> LaneFound:
+    """Take the lanes that were left on this thread."""
+    parts = [(lane, run(program, rows, lane, lane + 1, write, over)) for lane in found.left.tolist()]
+    for lane, part in parts:
+        found.counts[lane] = part.counts[0]
+    entries = found.entries
+    if entries is not None and parts:
+        entries = np.concatenate([entries, *(part.entries for _, part in parts)])
+        entries = entries[np.argsort(entries[:, k.LogRow.key], kind="stable")]
+    left = np.concatenate([np.empty(0, np.int64), *(part.left for _, part in parts)]).astype(np.int64)
+    return LaneFound(entries, found.counts, left, found.tied or any(part.tied for _, part in parts))
+
+
+def run_all(arena: Arena, text: str, works: Sequence[LaneWork], write: bool) -> list[LaneFound]:
+    """Take all lanes through each pattern; ``text``: the code that all of them have. Raises `TooLarge`: one lane alone is.
+
+    Patterns have the same lanes. Columns stay on the device for the next call, while there is room for all.
+    """
+    with arena.device.lock:
+        try:
+            for _, rows in works:
+                for array in rows.arrays:
+                    arena.stay(array)
+            return _call(arena, text, works, write)
+        except TooLarge:
+            arena.clear()
+            return _parts(arena, text, works, write)
+
+
+def _call(arena: Arena, text: str, works: Sequence[LaneWork], write: bool) -> list[LaneFound]:
+    mark = arena.mark()
+    try:
+        return _Items(arena, text, works).run(write)
+    finally:
+        arena.back(mark)
+
+
+def _parts(arena: Arena, text: str, works: Sequence[LaneWork], write: bool) -> list[LaneFound]:
+    """Take some lanes, and those behind them. Raises `TooLarge`."""
+    lanes = len(works[0][1].bounds)
+    if lanes < 2:
+        raise TooLarge("the rows of one key")
+    found = []
+    for first, end in ((0, lanes // 2), (lanes // 2, lanes)):
+        part = [(program, rows.part(first, end)) for program, rows in works]
+        try:
+            found.append(_call(arena, text, part, write))
+        except TooLarge:
+            found.append(_parts(arena, text, part, write))
+    return [_joined(one, other, lanes // 2) for one, other in zip(*found)]
+
+
+def _joined(one: LaneFound, other: LaneFound, lanes: int) -> LaneFound:
+    """Join what two parts found; the first one has so many lanes."""
+    if other.entries is not None:
+        other.entries[:, k.LogRow.key] += lanes
+    entries = None if one.entries is None else np.concatenate([one.entries, other.entries])
+    counts, left = np.concatenate([one.counts, other.counts]), np.concatenate([one.left, lanes + other.left])
+    return LaneFound(entries, counts, left, one.tied or other.tied)
+
+
+class _Items:
+    """The records of a call: by range of lanes, then by pattern, so that patterns that follow each other find rows in the cache."""
+
+    def __init__(self, arena: Arena, text: str, works: Sequence[LaneWork]) -> None:
+        (first, rows), device, each = works[0], arena.device, len(works)
+        self._arena, self._works, self._kernel = arena, works, device.kernel(text)
+        lanes, words = len(rows.bounds), k.Lane.payload + first.payload.width
+        self._ranges = _ranges(rows, RANGES * device.units if device.is_cpu else lanes)
+        many = len(self._ranges) - 1
+        # Of an item: the record, the row that begins, the event, room for a row.
+        begin, event, spare = np.cumsum([words, first.row, first.event_words]).tolist()
+        self._size = spare + first.row
+        blocks = self._blocks = np.zeros((many, each, self._size), np.int64)
+        x = self._x = blocks[..., :words]
+        for place, (program, rows) in enumerate(works):
+            whole = np.zeros(words, np.int64)
+            whole[k.Lane.constant_re] = k.FOREVER if rows.window is None else rows.window
+            rows.fill(whole, arena.put(whole), arena.stay)
+            whole[k.Lane.clock], whole[k.Lane.now] = rows.clock, arena.put(program.now)
+            constants, codes = arena.put(program.constants(arena.put)), range(1, 1 + len(program.wait_codes))
+            whole[k.Lane.slots] = arena.put(program.slots(constants))
+            whole[k.Lane.waits] = here = arena.room(program.wait_words(codes, constants, 0).nbytes)
+            device.write(arena.buffer, here, program.wait_words(codes, constants, here))
+            x[:, place], blocks[:, place, begin:event] = whole, program.begin()
+        self._at, number = arena.room(blocks.nbytes), np.arange(many * each).reshape(many, each)
+        starts = self._at + 8 * self._size * number
+        room = (LIST if device.is_cpu else SHORT_LIST) * first.row
+        lists = arena.room(16 * room * many * each) + 16 * room * number
+        first.work_at(x, starts + 8 * begin, starts + 8 * event, lists, room)
+        x[..., k.Lane.spare] = starts + 8 * spare
+        self._shape, self._told = (each, lanes), [arena.room(8 * lanes * each) for _ in range(2)]
+        for word, told in zip((k.Lane.counts, k.Lane.status), self._told):
+            x[..., word] = told + 8 * lanes * np.arange(each)
+
+    def run(self, write: bool) -> list[LaneFound]:
+        """Take each item through its lanes, some rows or as many matches as there is room for in one launch."""
+        x, arena, device, (each, lanes) = self._x, self._arena, self._arena.device, self._shape
+        x[..., k.Lane.lane], x[..., k.Lane.end] = self._ranges[:-1, None], self._ranges[1:, None]
+        x[..., k.Lane.row], x[..., k.Lane.write] = k.NOWHERE, write
+        entry, items = self._works[0][0].entry, len(x) * each
+        rows = int(self._works[0][1].bounds[:, k.LaneBounds.end].max(initial=0))
+        room = max(LEAST, rows // len(x) // MATCHING) if write else 0
+        region, before = arena.room(8 * entry * room * items), None
+        found: list[list[Any]] = [[] for _ in range(each)]
+        while (x[..., k.Lane.lane] < x[..., k.Lane.end]).any():
+            at = x[..., k.Lane.lane : k.Lane.row + 1].copy()
+            if before is not None and (before == at).all():  # all that are left have more matches of one step than there is room
+                room *= 2
+                region = arena.room(8 * entry * room * items)
+            before, begins = at, region + 8 * entry * room * np.arange(items).reshape(x.shape[:2])
+            x[..., k.Lane.stop] = ROWS
+            x[..., k.Lane.out] = x[..., k.Lane.begun] = begins
+            x[..., k.Lane.out_end] = begins + 8 * entry * room
+            device.write(arena.buffer, self._at, self._blocks)
+            device.launch(self._kernel, arena.buffer, self._at, 8 * self._size, items)
+            arena.read(self._at, self._blocks)
+            if write:
+                some = arena.read(region, np.empty((*begins.shape, room, entry), np.int64))
+                there = np.arange(room) < ((x[..., k.Lane.out] - begins) // (8 * entry))[..., None]
+                for place, parts in enumerate(found):
+                    parts.append(some[:, place][there[:, place]])
+        counts, status = (arena.read(told, np.empty((each, lanes), np.int64)) for told in self._told)
+        made = []
+        for place, parts in enumerate(found):
+            left = np.flatnonzero(status[place] != k.LANE_DONE)
+            counts[place, left] = 0
+            entries = _in_order(parts, left) if write else None
+            made.append(LaneFound(entries, counts[place], left, bool(x[:, place, k.Lane.tied].any())))
+        return made
+
+
+def _in_order(parts: list[Any], left: Any) -> Any:
+    """Return matches lane by lane, from what each launch has written; none of those lanes that were left later."""
+    entries = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    if len(left):
+        entries = entries[~np.isin(entries[:, k.LogRow.key], left)]
+    return entries[np.argsort(entries[:, k.LogRow.key], kind="stable")] if len(parts) > 1 else entries
+
+
+def _ranges(rows: LaneRows, most: int) -> Any:
+    """Return where ranges of lanes begin, with about as many rows each, and the end."""
+    sizes = np.cumsum(rows.bounds[:, k.LaneBounds.begins] - rows.bounds[:, k.LaneBounds.first])
+    count = max(1, min(most, len(sizes)))
+    total = int(sizes[-1]) if len(sizes) else 0
+    if count == len(sizes):
+        return np.arange(count + 1)
+    return np.unique([0, *np.searchsorted(sizes, total * np.arange(1, count) // count), len(sizes)])
