@@ -44,6 +44,7 @@ NAMES = (
     "cli",
     "find",
     "lanes",
+    "device",
     "lineage",
     "longest",
     "windows",

@@ -103,6 +103,9 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "replay_thesis": Bars(
         ["case"], ["full / replay", "most", "least"], log_y=True, label="CPU time of a full run, of that of replay"
     ),
+    "device": Bars(
+        ["case", "matches", "way"], ["million a second", "million a CPU second"], log_y=True, label="million rows times variants"
+    ),
     "lanes": Bars(["case", "way"], ["million a second", "million a CPU second"], log_y=True, label="million rows times variants"),
     "find": Bars(
         ["keys", "rows"], ["find, CPU s", "best slices by hand, CPU s", "one call, CPU s", "DuckDB, CPU s"], label="CPU s"

@@ -39,6 +39,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.compiled.code"],
     ["afa.compiled.machine"],
     ["afa.compiled"],
+    ["afa.compiled.device"],
     ["afa.replay.witness"],
     ["afa.engines"],
     ["afa.operator"],

@@ -10,6 +10,7 @@ arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input
 replay_run      what `afa replay` finds, and the plan; what `afa index` writes
 show            what `afa show` shows
+device_list     what `afa devices` lists, and measures
 why             what `afa why` counts, over which rows, and shows; what is said if nothing has matched
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input

@@ -245,6 +245,19 @@ def index(
         write_indexes(source, time, list(dict.fromkeys(column or ())), block, quiet)
 
 
+@app.command()
+def devices() -> None:
+    """List the devices that `find` and `backtest` take as device=, with their memory, and the rate of a small sweep on each.
+
+    [bold]afa devices[/]
+    """
+    from afa.cli.console import Terminal
+    from afa.cli.device_list import show_devices
+
+    with plain_exit():
+        show_devices(Terminal(width=_width()))
+
+
 @app.command(cls=Command)
 @takes("time", "key", "format")
 def new(

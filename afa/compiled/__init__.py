@@ -38,6 +38,7 @@ image                the memory as a file, for another process
 kernel/              Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR
 machine/             LLVM IR -> addresses; the kernels as one function
+device/              LLVM IR -> C, for OpenCL and CUDA
 
 Python's meaning is kept by asking: where a word can't hold Python's result (an int beyond int64, a division by zero), the
 code returns "ask". Then the user's own function decides that one case, with its own exception if need be.

@@ -112,13 +112,14 @@ class LaneHistory:
 
 def history_of(frame: Frame, device: str | None) -> LaneHistory | None:
     """Return the rows of a frame in lanes, if it is prepared, or held for a device. Raises `DeviceError`; `AfaError`."""
-    if frame.history is None:
+    held = frame.history
+    if not isinstance(held, LaneHistory):
         return None if device is None else LaneHistory(True, on=device)
-    if device is not None and device != frame.history.on:
+    if device not in (None, held.on):
         raise AfaError(
             f"device={device!r} can't be combined with a frame prepared without it; say afa.prepared(.., device={device!r})"
         )
-    return frame.history
+    return held
 
 
 def _arena(device: str) -> Arena:

@@ -1,9 +1,9 @@
-"""Lanes on a device give what operators give: through pocl, which runs OpenCL on the processor, and as a graphics processor would."""
+"""Lanes on a device give what operators give: through pocl, on the processor, and as a graphics processor would."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 @pytest.fixture(params=["processor", "graphics", "parts"])
-def on(request: Any, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+def on(request: Any, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> Told:
     """Rooms of one match, launches of seven rows; items as on a graphics processor; memory in which few rows have room."""
     monkeypatch.setattr(test_lanes, "WAYS", [{"engine": "compiled"}, {"device": "opencl"}])
     for name, size in (("ROWS", 7), ("LEAST", 1), ("SHORT_LIST", 8), ("LIST", 40)):
@@ -62,7 +62,7 @@ def on(request: Any, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> Itera
         return found
 
     monkeypatch.setattr(device_run, "on_device", counted)
-    yield told
+    return told
 
 
 def test_automata(on: Told) -> None:

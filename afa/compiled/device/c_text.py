@@ -50,8 +50,10 @@ def c_text(ir: str, numbered: Sequence[str] = ()) -> str:
     made = [_Function(head, body) for head, body in _functions(ir)]
     tuples = sorted({int(size) for size in _TUPLE.findall(ir)})
     kinds = [f"typedef struct {{ long v[{n}]; }} T{n};\n" for n in tuples]
-    cases = [f"case {number}: return F_{_plain(name)}(B, a, b, c, d);\n" for number, name in enumerate(numbered, 1)]
-    call = f"static long CALL(G char *B, long code, long a, long b, long c, long d) {{\nswitch (code) {{\n{''.join(cases)}}}\nreturn -1L;\n}}\n"
+    cases = "".join(f"case {number}: return F_{_plain(name)}(B, a, b, c, d);\n" for number, name in enumerate(numbered, 1))
+    call = (
+        f"static long CALL(G char *B, long code, long a, long b, long c, long d) {{\nswitch (code) {{\n{cases}}}\nreturn -1L;\n}}\n"
+    )
     return "".join([*kinds, *(f"{each.head};\n" for each in made), call, *(each.text for each in made)])
 
 

@@ -20,10 +20,11 @@ OPENCL = f"""
 #define G __global
 {SHARED}"""
 CUDA = f"""
-typedef unsigned long ulong;
-typedef unsigned char uchar;
+#define long long long
+#define ulong unsigned long
+#define uchar unsigned char
 #define G
-#define as_double(x) __longlong_as_double((long long)(x))
+#define as_double(x) __longlong_as_double((long)(x))
 #define as_long(x) ((long)__double_as_longlong(x))
 #define mul_hi(a, b) ((long)__mul64hi(a, b))
 #define static static __device__
