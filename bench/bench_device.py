@@ -1,6 +1,6 @@
 """Lanes on a device beside threads: sweeps over prepared history, from the frame on, few keys, one variant; answers compared.
 
-A device is the first one of CUDA, else of OpenCL: a graphics processor, or the processor itself through pocl. Wall time and the time of
+A device is the first one of CUDA, else of OpenCL: a graphics processor, or the processor itself through pocl. Wall time and that of
 all threads; the best of the rounds, in turn. Then what parts of a query would win there: filter, windowed sums, join.
 """
 
