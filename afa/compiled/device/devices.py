@@ -123,7 +123,7 @@ class OpenCL:
     def kernel(self, text: str) -> Any:
         if text not in self._kernels:
             program = self._cl.Program(self._context, OPENCL + text + OPENCL_ENTRY)
-            self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2"]), "run")
+            self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2", "-w"]), "run")
         return self._kernels[text]
 
     def launch(self, kernel: Any, buffer: Any, records: int, size: int, count: int) -> None:
