@@ -3,7 +3,7 @@
     Const(value)                 int, float, bool, str or None
     Ticks(value)                 a Const that was written with a unit: a `Span` in ticks
     Moment(value)                a Const that was written as a date or a time: ticks since 1970
-    Digits(value)                a Const that was written as a DECIMAL, 0.10: the float next to it
+    Digits(value, scale)         a Const that was written as a DECIMAL, 0.10 of scale 2: the float next to it
     Span(nanoseconds)            a duration: a constant int once the tick is known (`afa.expression.spans`)
     Field("e" | "r", name)       a field of the event, or of the register
     Unary("-" | "+" | "~", x)    Not(x)
@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -93,10 +93,11 @@ class Moment(Const):
         return f"Const(value={self.value!r})"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Digits(Const):
-    """The constant that a number with a point stands for in SQL, equal to the bare float."""
+    """The constant that a number with a point stands for in SQL, equal to the bare float, however many digits it has behind."""
 
-    __slots__ = ("value",)
+    scale: int
 
     def __repr__(self) -> str:
         return f"Const(value={self.value!r})"
@@ -303,5 +304,5 @@ def minus(x: Expr) -> Expr:
     """Return ``-x``; for a number, the negative number if an int64 holds it."""
     value = x.value if isinstance(x, Const) else None
     if type(value) is float or (type(value) is int and value != BEGINNING):
-        return type(x)(-value)  # type: ignore[call-arg]
+        return replace(x, value=-value)  # type: ignore[type-var]
     return Unary("-", x)

@@ -77,8 +77,8 @@ class Registers:
         self.slots = self._slots()
         self.fields = {slot.item: FieldRead("r", slot.name) for slot in self.slots if slot.item is not None}
         fields = tuple((slot.name, slot.type, slot.optional) for slot in self.slots)
-        name, *times = payload
-        self.shown = made(name, fields[: len(returns)], *times)
+        name, times, dates = payload
+        self.shown = made(name, fields[: len(returns)], times, dates)
         whole = self.shown if len(fields) == len(returns) else made("Register", fields)
         self.initial = whole(*(slot.initial for slot in self.slots))
         self.schema = Schema.of(whole, "register")

@@ -26,6 +26,16 @@ POWERS = tuple(10.0**scale for scale in range(DIGITS + 1))
 WHOLE = ("sql_floor", "sql_ceil", "sql_trunc", "sql_round")
 
 
+def decimal_of(number: float, scale: int = DIGITS + 1) -> Const:
+    """Return a number that is written with so many digits behind its point.
+
+    Of more than floats tell apart zeros at the end do not count; where there are more still it is a float.
+    """
+    if scale > DIGITS:
+        scale = max(-int(Decimal(repr(number)).normalize().as_tuple().exponent), 0)
+    return Digits(number, scale) if scale <= DIGITS else Const(number)
+
+
 class SqlDecimals(SqlValues):
     """Calculates with DECIMAL. ``scales``: how many digits a field of that type has behind the point."""
 
@@ -43,8 +53,8 @@ class SqlDecimals(SqlValues):
     def _scale(self, expr: Expr) -> int | None:
         """Return how many digits a DECIMAL has behind the point; of a number that is written with one, and of an int, too."""
         match expr:
-            case Digits(value):
-                return max(-int(Decimal(repr(value)).normalize().as_tuple().exponent), 0)
+            case Digits(_, scale):
+                return scale
             case Const(None):
                 return 0
             case Call("sql_decimal" | "sql_cast", (_, Const(power), *_)):

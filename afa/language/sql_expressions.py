@@ -16,7 +16,6 @@ from afa.expression.nodes import (
     Binary,
     Compare,
     Const,
-    Digits,
     Expr,
     FieldRead,
     If,
@@ -30,7 +29,7 @@ from afa.expression.nodes import (
 )  # fmt: skip
 from afa.expression.text import text_of_expr
 from afa.language.sase_grammar import RefusedError
-from afa.language.sql_decimals import POWERS
+from afa.language.sql_decimals import POWERS, decimal_of
 from afa.language.sql_functions import NUMERIC
 from afa.language.sql_kinds import NULL
 from afa.language.sql_nodes import FUNCTIONS, ROWS
@@ -145,7 +144,9 @@ class SqlExpressionReader(SqlTimes):
             raise self._refused(node, f"expected a number of at most {MOST_DIGITS} characters but got one of {len(text)}")
         if text.isdecimal():
             return Const(int(text))
-        return Const(float(text)) if "e" in text.lower() or self._dialect == "bigquery" else Digits(float(text))
+        if "e" in text.lower() or self._dialect == "bigquery":
+            return Const(float(text))
+        return decimal_of(float(text), len(text.partition(".")[2]))
 
     def _null(self, node: Any) -> Expr:
         return Const(None)
@@ -156,7 +157,7 @@ class SqlExpressionReader(SqlTimes):
     def _neg(self, node: Any) -> Expr:
         inner = self._number(node.this)
         if isinstance(inner, Const) and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
-            return type(inner)(-inner.value)
+            return replace(inner, value=-inner.value)
         return Unary("-", inner)
 
     def _and(self, node: Any) -> Expr:
@@ -218,9 +219,11 @@ class SqlExpressionReader(SqlTimes):
         """Return the name of the virtual field that has a value of one row."""
         name = text_of_expr(changed(value, lambda each: FieldRead("e", NAMED) if isinstance(each, Classifier) else None))
         name = NAMED if isinstance(value, Classifier) else name
+        scale = self._scale(value) if self._kind(value) is float else None
+        if name in self._scope.virtual and self._scope.scales.get(name) != scale:  # 0.3 and 0.30
+            name = f"{name} of scale {scale}"
         self._scope.virtual[name], self._scope.kinds[name] = value, self._kind(value)
         self._scope.times.update([name] if self._is_time(value) else [])
-        scale = self._scale(value) if self._kind(value) is float else None
         self._scope.scales.update({} if scale is None else {name: scale})
         return name
 

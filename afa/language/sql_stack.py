@@ -19,7 +19,7 @@ from afa.language.sql_reader import parts_of, read
 from afa.language.sql_statement import RowPatternMatch
 from afa.language.stacked_query import StackedQuery
 from afa.language.terms import OF_ROW, Aggregate, Ref
-from afa.schema import SCALARS, Schema
+from afa.schema import DECIMALS, SCALARS, Schema
 
 
 def query_of(
@@ -70,7 +70,9 @@ def _event_of(inner: Query, match: RowPatternMatch, hidden: tuple[str, ...]) -> 
         if first is not None and field.name.lower() == first.this.name.lower():
             counts = field.name not in times and match.within is None and not _is_le(tree, field.name)
             first.meta[RANKED] = field.optional or counts
-    found: type = made(tree.payload, tuple((f.name, f.type, f.optional) for f in fields), tuple(times), tuple(dates), hidden)
+    of_key_scales = {name: scale for name, (_, scale) in getattr(tree.event, DECIMALS, {}).items() if name in of_key}
+    kinds, decimals = tuple((f.name, f.type, f.optional) for f in fields), {**of_key_scales, **dict(tree.decimals)}
+    found: type = made(tree.payload, kinds, tuple(times), tuple(dates), hidden, tuple(decimals.items()))
     return found
 
 

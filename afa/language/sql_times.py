@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Digits, Expr, FieldRead, If, IsNone, Moment, Ticks, Unary
-from afa.language.sql_decimals import POWERS
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, IsNone, Moment, Ticks, Unary
+from afa.language.sql_decimals import POWERS, decimal_of
 from afa.language.sql_functions import ZERO, SqlFunctions
 from afa.language.sql_kinds import is_number
 from afa.language.sql_values import SPARK
@@ -307,7 +307,7 @@ class SqlTimes(SqlFunctions):
                 raise self._refused(node, f"expected a number as text but got {x.value!r}") from None
             if to != "DECIMAL":
                 return Const(number)
-            x = Digits(number) if math.isfinite(number) else x
+            x = decimal_of(number) if math.isfinite(number) else x
         if to == "DECIMAL":
             return self._to_decimal(node, x)
         if to in INTS and (kind in (int, str, bool) or kind is float):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pprint import pformat
 from typing import Any, NamedTuple
 
@@ -22,8 +22,8 @@ import afa
 from afa import FOREVER, AfaError, Punctuation
 from tests.language.row_matcher import Scan
 from tests.language.row_values import OPS, TableRow, known, over, reach
-from tests.language.whole_queries import COLUMNS, Row, Said, Statement, column, features, query
-from tests.language.whole_worlds import change, plain, steps
+from tests.language.whole_queries import COLUMNS, DECIMALS, Row, Said, Statement, column, features, query
+from tests.language.whole_worlds import change, floats, plain, steps
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
@@ -58,9 +58,10 @@ class Level(NamedTuple):
         for (key, values, le, _), n in self.answer(table, ties).items():
             of, more = (None, values) if self.statement.clauses.rows == "one" else values
             if of is None:
-                row = Row(key if self.statement.texts["key"] else more[6], *more[:3], None, *more[3:6])
+                kind, v, d, f, n_, seq, at, *keys = more
+                row = Row(key if self.statement.texts["key"] else keys[0], kind, v, f, d, n_, seq, at)
             else:
-                row = of._replace(kind=more[0], v=more[1], d=None)
+                row = of._replace(kind=more[0], v=more[1], d=more[2])
             assert row.at == le, f"{row} at {le}"
             found += [TableRow(row, le, FOREVER)] * n
         return found
@@ -100,13 +101,21 @@ def between(statement: Statement, choose: Choices) -> Statement:
         )
     )
     kind = choose.one((Said("LAST([kind])", reach(column("kind"))), Said("FIRST([kind])", reach(column("kind"), first=True))))
-    said = [kind, number]
+    decimal = choose.one(
+        (
+            Said("LAST([d])", reach(column("d"))),
+            Said("FIRST([d]) - .50", known(OPS["-"], reach(column("d"), first=True), lambda seen: Decimal("0.50"))),
+            Said("SUM([d])", over("sum", column("d"))),
+            Said("MAX([d])", over("max", column("d"))),
+        )
+    )
+    said = [kind, number, decimal]
     if one:
         said += [Said(f"LAST([{name}])", reach(column(name))) for name in ("f", "n", "seq", "at")]
         said += [] if statement.texts["key"] else [Said("LAST([key])", reach(column("key")))]
-    names = [f"[m{i}] AS [{name}]" for i, name in zip(range(len(said)), ("kind", "v", "f", "n", "seq", "at", "key"))]
+    names = [f"[m{i}] AS [{name}]" for i, name in zip(range(len(said)), ("kind", "v", "d", "f", "n", "seq", "at", "key"))]
     if one:
-        select = ", ".join([*names[6:], *names[:6]] if names[6:] else ["[key]", *names])
+        select = ", ".join([*names[7:], *names[:7]] if names[7:] else ["[key]", *names])
     else:
         select = ", ".join(["[key]", *names, "[f]", "[n]", "[seq]", "[at]"])
     texts, where = {**statement.texts, "select": select}, None
@@ -137,24 +146,21 @@ def shows(level: Level, rows: list[TableRow]) -> int:
 @functools.lru_cache(maxsize=16)
 def levels_of(seed: str, family: int, count: int) -> tuple[Level, ...]:
     """The levels of a family of worlds: of several drafts of each the one that shows most of some rows."""
-    choose, has = Seeded(f"between/{seed}/{family}"), features() - {"INTERVAL", "DECIMAL", "computed"}
+    choose, has = Seeded(f"between/{seed}/{family}"), features() - {"INTERVAL", "computed"}
     levels, rows = list[Level](), [TableRow(row, row.at or 0, FOREVER) for row in sample(choose)]
     for i in range(count):
         inner = i < count - 1
         drafts = [query(f"{seed}/{i}/{k}", family, has - (BESIDE if inner else frozenset()))[0] for k in range(3 + 3 * i)]
-        known = [each for each in drafts if i == 0 or not re.search(r"\bd\b", each.text)]  # no level below shows the DECIMAL
-        drafts = known or [query(f"{seed}/{i}/plain", family, frozenset())[0]]
-        levels.append(
-            max((Level(between(each, choose) if inner else each) for each in drafts), key=lambda one: one.shows(rows, inner))
-        )
+        made = [Level(between(each, choose) if inner else each) for each in drafts]
+        levels.append(max(made, key=lambda one: one.shows(rows, inner)))
         rows = levels[-1].rows(rows, True) if inner else rows
     return tuple(levels)
 
 
 def sample(choose: Choices) -> list[Row]:
     """Some rows."""
-    values = ((choose.one("kl"), choose.one("xyz"), choose.number(0, 3), le) for le in range(1, 17))
-    return [Row(key, kind, v, v / 2, None, 2 * le, 0, le) for key, kind, v, le in values]
+    values = ((choose.one("kl"), choose.one("xyz"), choose.number(0, 3), choose.one(DECIMALS), le) for le in range(1, 17))
+    return [Row(key, kind, v, v / 2, d, 2 * le, 0, le) for key, kind, v, d, le in values]
 
 
 def stack(of: World) -> Stack:
@@ -213,8 +219,7 @@ def judged(of: World, operator: Any, again: Callable[[Any, bool], Any]) -> Seen:
             operator = again(operator, bool(what))
             seen["snapshots"] += 1
             continue
-        # Without the DECIMAL, which no level between two shows.
-        what = [each if isinstance(each, int) else (each[0], each[1]._replace(d=None), each[2] if own else None) for each in what]
+        what = [each if isinstance(each, int) else (each[0], each[1], each[2] if own else None) for each in what]
         batch = [Punctuation(each) if isinstance(each, int) else change(library.event, *each) for each in what]
         for each in what:
             if not isinstance(each, int):
@@ -223,7 +228,7 @@ def judged(of: World, operator: Any, again: Callable[[Any, bool], Any]) -> Seen:
             rows = [TableRow(row, row.at or 0, re) for row, re in force.items()]
             for level in levels[:-1]:
                 rows = level.rows(rows, valued)
-            expected = levels[-1].answer(rows, valued)
+            expected = Counter({floats(each): n for each, n in levels[-1].answer(rows, valued).items()})
         except TooManyError:
             seen["not compared"] += 1
             expected = None
@@ -267,7 +272,7 @@ def shown(statement: Statement, each: Any) -> Any:
     names = statement.names or tuple(f"m{i}" for i in range(len(statement.measures)))
     values = tuple(plain(getattr(each.payload, name)) for name in names)
     if statement.clauses.rows != "one":
-        values = (Row(*(getattr(each.payload, name, each.key) for name in Row._fields))._replace(d=None), values)
+        values = (Row(*(getattr(each.payload, name, each.key) for name in Row._fields)), values)
     return (each.key, values, each.le, each.re)
 
 

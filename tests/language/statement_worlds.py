@@ -57,6 +57,8 @@ TEMPLATES = (
     "{with} SELECT m.*, s.w FROM {m} AS m JOIN s ON CAST(m.m0 AS VARCHAR) = s.text",
     "{with} SELECT m.m0, s.kind FROM s LEFT JOIN {m} AS m ON CAST(m.m0 AS VARCHAR) = s.text WHERE s.w > 0",
     "{with} SELECT CAST(m0 AS VARCHAR) FROM {m} AS m UNION ALL SELECT text FROM s",
+    "{with} SELECT m0 || ' of' AS said, length(CAST(m0 AS VARCHAR)) AS n FROM {m} AS m",
+    "{with} SELECT CAST(m0 AS VARCHAR) AS said, count(*) AS c FROM {m} AS m GROUP BY ALL",
     "{with} SELECT CAST(m0 AS VARCHAR) FROM {m} AS m EXCEPT SELECT text FROM s",
     "{with} SELECT DISTINCT m0 FROM {m} AS m WHERE m0 IS NOT NULL",
     "{with} SELECT m0, rank() OVER (ORDER BY m0 NULLS LAST) AS r FROM {m} AS m QUALIFY r < 4",
@@ -64,16 +66,22 @@ TEMPLATES = (
     "{with_more} found AS (SELECT m0 AS x FROM {m} AS m) SELECT x, (SELECT count(*) FROM found) AS c FROM found",
     "{with} SELECT kind, w FROM s WHERE EXISTS (SELECT 1 FROM {m} AS m) OR w IN (SELECT count(*) FROM {m} AS m)",
     "SELECT * FROM ({with} SELECT max(m0) AS most, min(m0) AS least FROM {m} AS m HAVING count(*) > 0) AS x, s",
-    "{with} SELECT * FROM {over} AS o",
+    "{with} SELECT c, i, CAST(y AS VARCHAR) AS y FROM {over} AS o",
     "{with} SELECT o.c, count(*) FROM {over} AS o LEFT JOIN {m} AS m ON true GROUP BY o.c",
 )
 OVER = "(SELECT m0 AS x, row_number() OVER (ORDER BY m0 NULLS FIRST) AS i FROM {m} AS m)"
 """The rows of one MATCH_RECOGNIZE over another."""
-OVER_CLAUSES = "MATCH_RECOGNIZE (ORDER BY i MEASURES COUNT(*) AS c, FIRST(i) AS i PATTERN (A B+) DEFINE B AS x IS NOT NULL)"
+OVER_CLAUSES = (
+    "MATCH_RECOGNIZE (ORDER BY i MEASURES COUNT(*) AS c, FIRST(i) AS i, LAST(x) AS y PATTERN (A B+) DEFINE B AS x IS NOT NULL)"
+)
 OVER_MATCHER = Clauses(
     Cat((Var("A"), Rep(Var("B"), 1, None))),
     {"B": lambda seen: seen.rows[seen.picks[-1].at].of.x is not None},
-    (lambda seen: len(seen.picks), lambda seen: seen.rows[seen.picks[0].at].le),
+    (
+        lambda seen: len(seen.picks),
+        lambda seen: seen.rows[seen.picks[0].at].le,
+        lambda seen: seen.rows[seen.picks[-1].at].of.x,
+    ),
 )
 
 
@@ -136,12 +144,12 @@ def asked(of: World) -> Asked:
     front = con.sql(f"{'WITH ' + named if named else ''} SELECT * FROM {of.front}").fetchall()
     shown = judged(statement, [Row(*row[:-1]) for row in front])
     con.register("judged", shown)
-    over = con.sql(OVER.format(m="judged").removeprefix("(").removesuffix(")")).fetchall()
-    found = OVER_MATCHER.answer([TableRow(OverRow(x), i, FOREVER) for x, i in over])
-    pairs = [values for (_, values, _, _), n in found.items() for _ in range(n)]
-    con.register(
-        "judged_over", pa.table({"c": pa.array([c for c, _ in pairs], "int64"), "i": pa.array([i for _, i in pairs], "int64")})
-    )
+    over = con.sql(OVER.format(m="judged").removeprefix("(").removesuffix(")"))
+    found = OVER_MATCHER.answer([TableRow(OverRow(x), i, FOREVER) for x, i in over.fetchall()])
+    values = [of for (_, of, _, _), n in found.items() for _ in range(n)]
+    kinds = [pa.int64(), pa.int64(), over.to_arrow_table().schema.field("x").type]
+    columns = [pa.array([of[i] for of in values], kind) for i, kind in enumerate(kinds)]
+    con.register("judged_over", pa.table(columns, ["c", "i", "y"]))
     return Asked(text, bag(con.sql(filled(of.template, named, "judged", "judged_over"))), con, len(shown))
 
 
@@ -175,7 +183,8 @@ def database(rows: tuple[Row, ...]) -> Any:
     con.execute(
         'CREATE TABLE t ("key" VARCHAR, kind VARCHAR, v INTEGER, f DOUBLE, d DECIMAL(9, 2), n INTEGER, seq BIGINT, "at" BIGINT, '
         "tags BIGINT[]);"
-        "CREATE TABLE s AS SELECT * FROM (VALUES ('x', 1, '1'), ('y', 2, '2'), ('z', 0, '5'), ('o', 3, 'A')) AS s(kind, w, text)"
+        "CREATE TABLE s AS SELECT * FROM (VALUES ('x', 1, '1'), ('y', 2, '2'), ('z', 0, '5'), ('o', 3, 'A'), ('d', 4, '0.70')) "
+        "AS s(kind, w, text)"
     )
     if rows:
         con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [(*row, [row.n]) for row in rows])

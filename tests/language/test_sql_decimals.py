@@ -41,6 +41,8 @@ OF_ONE_ROW = """
     cast(p + 0.5 as int); n * 0.1 + p; cast(p as decimal(9, 1)); cast(q as decimal(7, 2)); cast(-q as decimal(6, 0)) + 0.1
     cast(p * q as decimal(15, 3)); cast(f as decimal(5, 3)); cast(n as decimal(3, 2)) + 0.1; cast(p / 3 as decimal(12, 4)) * 3
     cast(q as decimal(9, 2)) = cast(p as decimal(9, 2)); cast('1.005' as decimal(10, 2)) * 3; cast(0.5 as decimal(9, 0))
+    p + 0.100; n * 0.30; 10.00 + n; n - -0.30; -(0.50) + n; n * 5.; p - .50; round(n * 0.300, 1); abs(-0.500); n % 0.30; r - -0.0
+    case when p > q then 0.3 else 0.30 end; coalesce(q, 0.1000); nullif(0.50, p); greatest(n, 0.50); 0.10 + 0.20; least(p, 1.0)
     cast(p * 0.07 as decimal(15, 10)); cast(null as decimal(2, 1)); round(p * 0.00000000000001, 12); cast(1.005 as decimal(3, 2))
 """
 EXPRESSIONS = [each.strip() for line in OF_ONE_ROW.strip().splitlines() for each in line.split(";")]
@@ -155,6 +157,18 @@ def test_values_are_duckdb_s(expression: str, con: Any) -> None:
         else:
             assert one == (pytest.approx(other, rel=1e-14) if isinstance(other, float) else other), row
     assert repr(shown(made, "compiled")) == repr(found)
+
+
+def test_texts_are_duckdb_s(con: Any) -> None:
+    """In a whole statement, where a DECIMAL shows all digits that it has behind the point."""
+    kinds = con.sql(f"SELECT {', '.join(EXPRESSIONS)} FROM t").types
+    decimals = [expression for expression, kind in zip(EXPRESSIONS, kinds) if str(kind).startswith("DECIMAL")]
+    assert len(decimals) > 70
+    measures = ", ".join(f"{expression} AS v{i}" for i, expression in enumerate(decimals))
+    found = afa.duckdb.sql(con, f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES {measures} PATTERN (a))")
+    for i, expression in enumerate(decimals):
+        one = found.select(f"CAST(v{i} AS VARCHAR)").fetchall()
+        assert Counter(one) == Counter(con.sql(f"SELECT CAST({expression} AS VARCHAR) FROM t").fetchall()), expression
 
 
 @pytest.mark.parametrize("engine", ["compiled", "interpreted"])

@@ -41,6 +41,8 @@ KINDS = {"key": TEXT, "kind": TEXT, "v": INT, "f": pa.float64(), "d": pa.decimal
 COLUMNS = pa.schema([pa.field(name, kind, nullable=name not in ("n", "seq", "at")) for name, kind in KINDS.items()])
 DECIMALS = tuple(map(Decimal, ("0.10", "0.20", "0.30", "0.70", "1.10")))
 """Of which floats make other sums."""
+WRITTEN = ("0.10", "0.20", "0.30", "0.70", "1.10", "0.5", "10.00", "5.", "1.0", "-0.30", "-2.00", "0.100", ".50", "0.0")
+"""Literals with a point: zeros at the end count in the text of what is calculated with them."""
 
 
 # -- features --------------------------------------------------------------------------------------------------------------------
@@ -219,6 +221,14 @@ class Statement:
         return type(found)(set(shown)) if self.distinct or "bag" not in self.has else shown
 
 
+def of_scale(value: OfRow, scale: int, other: Decimal | int) -> OfRow:
+    """A value that is an int, or a DECIMAL of a scale, or the other one: of the larger scale of both."""
+    if not scale and isinstance(other, int):
+        return value
+    last = Decimal(1).scaleb(min(-scale, int(Decimal(other).as_tuple().exponent)))
+    return known(lambda one: Decimal(one).quantize(last), value)
+
+
 # -- random values ---------------------------------------------------------------------------------------------------------------
 
 VARIABLES = ("A", "B", "C", "D")
@@ -257,16 +267,16 @@ class Maker:
             right = self.decimal() if self.on("DECIMAL", chance=30) else right
             return Said(f"{plain.text} {op} {right.text}", known(OPS[op], plain.value, right.value))
         if what == "aggregates" and self.on("CASE in aggregates", chance=15):
-            kind = self.choose.one("xyz")
-            zero = Decimal("0.00") if name == "d" else 0
-            value = lambda row, took: plain.value(row, took) if row.kind == kind else zero  # noqa: E731
-            return Said(f"CASE WHEN {at}[kind] = '{kind}' THEN {plain.text} ELSE 0 END", value)
+            kind, other = self.choose.one("xyz"), self.decimal() if self.on("DECIMAL", chance=40) else Said("0", lambda *of: 0)
+            either_of = lambda row, took: plain.value(row, took) if row.kind == kind else other.value()  # noqa: E731
+            value = of_scale(either_of, 2 if name == "d" else 0, other.value())
+            return Said(f"CASE WHEN {at}[kind] = '{kind}' THEN {plain.text} ELSE {other.text} END", value)
         return plain
 
     def decimal(self) -> Said:
         """A number with a point; its value needs no row."""
-        one = self.choose.one(DECIMALS)
-        return Said(str(one), lambda *of: one)
+        one = self.choose.one(WRITTEN)
+        return Said(one, lambda *of: Decimal(one))
 
     def final(self) -> tuple[str, bool]:
         """FINAL or RUNNING, and whether it is the former; only measures have FINAL."""
@@ -349,9 +359,15 @@ class Maker:
         """A value that is a number."""
         choose = self.choose
         found = self.navigation() if choose.chance(65) else self.aggregate()
-        if "_AGG" in found.text or "LISTAGG" in found.text or not self.on("arithmetic of NULL", chance=20):
+        if "_AGG" in found.text or "LISTAGG" in found.text:
             return found
-        other, op = self.navigation(), choose.one(("+", "-", "*"))
+        op = choose.one(("+", "-", "*"))
+        if self.on("DECIMAL", chance=15):
+            other = self.decimal()
+            return Said(f"{found.text} {op} {other.text}", known(OPS[op], found.value, other.value))
+        if not self.on("arithmetic of NULL", chance=20):
+            return found
+        other = self.navigation()
         return Said(f"{found.text} {op} ({other.text})", known(OPS[op], found.value, other.value))
 
     def classifier(self) -> Said:
@@ -379,6 +395,8 @@ class Maker:
         choose = self.choose
         if self.on("MATCH_NUMBER", chance=20):
             return Said("MATCH_NUMBER()", number)
+        if self.on("DECIMAL", chance=3):
+            return self.decimal()
         if choose.chance(20):
             return self.classifier()
         return self.navigation(texts=True) if choose.chance(15) else self.number()
@@ -406,12 +424,14 @@ class Maker:
             return Said(f"{one.text} {word}", lambda seen: (one.value(seen) is None) == (word == "IS NULL"))
         if self.on("IN", chance=8):
             one, other = Said("[v]", reach(column("v"))), self.navigation()
-            value = either(known(OPS["="], one.value, other.value), known(OPS["="], one.value, lambda seen: 1))
-            return Said(f"[v] IN ({other.text}, 1)", value)
+            last = self.decimal() if self.on("DECIMAL", chance=30) else Said("1", lambda seen: 1)
+            value = either(known(OPS["="], one.value, other.value), known(OPS["="], one.value, last.value))
+            return Said(f"[v] IN ({other.text}, {last.text})", value)
         op, left = choose.one(("<", "<=", ">", ">=", "=", "<>")), "d" if self.on("DECIMAL", chance=25) else "v"
         one = Said(f"[{left}]", reach(column(left))) if choose.chance(60) else self.number()
         constant = choose.number(0, 3)
-        other = self.decimal() if left == "d" else Said(str(constant), lambda seen: constant)
+        decimal = left == "d" or self.on("DECIMAL", chance=15)
+        other = self.decimal() if decimal else Said(str(constant), lambda seen: constant)
         other = other if choose.chance(45) else self.number()
         return Said(f"{one.text} {op} {other.text}", known(OPS[op], one.value, other.value))
 
