@@ -216,7 +216,7 @@ class _Division:
 
     def _is_time(self, node: Any) -> bool:
         if isinstance(node, exp.Column):
-            return node.name.lower() in self._kinds.times
+            return node.name.lower() in self._kinds.times and not _is_variable(node)
         return isinstance(node, exp.Cast) and node.is_type(*TIMES) and bool(self._kinds.columns)
 
     def _mark_calculated(self, node: Any) -> None:
@@ -356,7 +356,8 @@ def navigated(value: Any) -> Any:
 def put(node: Any, made: Mapping[str, Any]) -> Any:
     """Return a node with values in the place of the measures that it names, not within subqueries."""
     if isinstance(node, exp.Column):
-        return made[node.name.lower()].copy() if not node.table and node.name.lower() in made else node
+        named = not node.table and not _is_variable(node) and node.name.lower() in made
+        return made[node.name.lower()].copy() if named else node
     return _changed(node, lambda each, over: put(each, made))
 
 
@@ -385,8 +386,14 @@ def _reads_rows(node: Any) -> bool:
 def _columns(node: Any) -> Iterator[Any]:
     """Yield the columns in a value that are those of rows, not those of its subqueries."""
     for each in node.walk(prune=lambda one: isinstance(one, exp.Query)):
-        if isinstance(each, exp.Column):
+        if isinstance(each, exp.Column) and not _is_variable(each):
             yield each
+
+
+def _is_variable(column: Any) -> bool:
+    """Return whether it is the variable that CLASSIFIER is asked of, which a column may be called like."""
+    around = column.parent
+    return isinstance(around, exp.Anonymous) and str(around.this).upper() == "CLASSIFIER"
 
 
 def _is_value(node: Any, parent: Any) -> bool:

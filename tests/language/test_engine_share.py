@@ -73,6 +73,14 @@ RIGHT: dict[str, tuple[str, list[Any]]] = {
         ),
         [("A", 1, "x-z", False), ("A", 2, "y-z", False), ("A", 3, None, None)],
     ),
+    "CLASSIFIER of a variable that is called as a column": (
+        statement("list_value(LISTAGG(CLASSIFIER(b) || b.name, ','))[1] AS v"),
+        [("A", "by")],
+    ),
+    "CLASSIFIER of a variable that is called as a measure": (
+        statement("printf('%d', LAST(price)) AS a, CLASSIFIER(a) AS v"),
+        [("A", "7", "a")],
+    ),
     "a column goes before a measure": (statement("printf('%d', LAST(price)) AS low, low AS w"), [("A", "7", 6)]),
     "measures are nothing to subqueries": (
         statement("printf('%d', LAST(price)) AS p, 8 IN (SELECT p FROM s) AS v, p || '!' AS w"),
