@@ -121,6 +121,8 @@ class _Division:
             self._check_names()
         if match.rows is not None and "UNMATCHED" in match.rows.said.upper():
             self._null_where_unmatched(behind)
+        if behind and not found and not self._hidden:  # constants of the engine: a match has a column of which it knows
+            self._hide(exp.Count(this=exp.Star()), match.place)
         return found, behind
 
     def _null_where_unmatched(self, behind: dict[str, Any]) -> None:

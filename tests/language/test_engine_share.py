@@ -81,6 +81,7 @@ RIGHT: dict[str, tuple[str, list[Any]]] = {
         statement("printf('%d', LAST(price)) AS a, CLASSIFIER(a) AS v"),
         [("A", "7", "a")],
     ),
+    "constants alone": (statement("list_value(7)[1] AS v").replace("PARTITION BY sym", ""), [(7,)]),
     "a column goes before a measure": (statement("printf('%d', LAST(price)) AS low, low AS w"), [("A", "7", 6)]),
     "measures are nothing to subqueries": (
         statement("printf('%d', LAST(price)) AS p, 8 IN (SELECT p FROM s) AS v, p || '!' AS w"),
