@@ -106,5 +106,5 @@ def _paired(rows: Counter[Any]) -> Counter[Any]:
     """Rows of names with values, whatever the order of columns."""
     found = Counter[Any]()
     for (names, *values), n in rows.items():
-        found[tuple(sorted(zip(names, map(repr, values))))] += n
+        found[tuple(sorted(zip(names, values), key=lambda each: str(each[0])))] += n
     return found
