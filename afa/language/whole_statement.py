@@ -148,7 +148,9 @@ class _StatementWork:
         match, scales = with_units(match, events)
         shown = [each for each in shown_columns(match, columns, measures, fields, of_rows, scales) if each.name not in by]
         if not shown and not engine.beside(rows):
-            raise RefusedError("expected a column that matches show, in MEASURES, but got none; write COUNT(*) AS n there", match.place)
+            raise RefusedError(
+                "expected a column that matches show, in MEASURES, but got none; write COUNT(*) AS n there", match.place
+            )
         numbers = numbers_of(match, events)
         units = [f"{UNITS}{column}" for column in events.names if scale_in_units(events, column) is not None]
         units = units if ROW in events.names else []

@@ -310,6 +310,17 @@ def test_a_float_beyond(engine: str) -> None:
     assert found == {"v": float(large) ** 2, "w": 2e-18, "x": pytest.approx(2 * float(large), rel=1e-15)}
 
 
+def test_of_matches_over_one_another(engine: str) -> None:
+    """What one MATCH_RECOGNIZE shows of DECIMALs counts as such in the next one: 0.7 - 0.3 is 0.4."""
+    below = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES LAST(i) AS i, SUM(p) AS s, p * 0.10 AS x PATTERN (a b))"
+    over = "MATCH_RECOGNIZE (ORDER BY i MEASURES SUM(s) AS v, d.x - 0.1 AS w PATTERN (c d) DEFINE d AS s - c.s = x * 10)"
+    given = pa.table({"i": range(4), "p": pa.array(map(Decimal, ("0.10", "0.20", "0.30", "0.40")), pa.decimal128(10, 2))})
+    made = afa.sql(f"SELECT * FROM ({below}) {over}", event=given.schema)
+    rows = [insert(made.event(*row), row[0]) for row in zip(*given.to_pydict().values())]
+    (found,) = made.operator(engine=engine).push_many(rows)
+    assert found.payload[:2] == (1.0, -0.06)
+
+
 def test_what_is_no_decimal() -> None:
     assert shown(query("n * 1e-1 AS v", dialect=None), "interpreted")[:1] == [ROWS[0][4] * 0.1]
     for dialect, wanted in (("bigquery", 3 * 0.1), ("trino", 0.3)):
