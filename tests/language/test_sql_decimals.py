@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +18,8 @@ import pytest
 
 import afa
 from afa import ChangeError, QueryError, insert, retract
+from afa.expression import text_of_expr
+from afa.expression.nodes import Const, Digits, minus
 from afa.state.plain import nearest_floats, units_of
 from tests.cli import call
 
@@ -319,6 +323,19 @@ def test_of_matches_over_one_another(engine: str) -> None:
     rows = [insert(made.event(*row), row[0]) for row in zip(*given.to_pydict().values())]
     (found,) = made.operator(engine=engine).push_many(rows)
     assert found.payload[:2] == (1.0, -0.06)
+
+
+def test_written_digits_are_no_part_of_a_constant() -> None:
+    """A condition on 0.3 is one on 0.30, also in snapshots; a copy of the constant, and the negative number, keep the digits."""
+    made, *others = [query("n AS v", f"p > {number}") for number in ("0.3", "0.30", "-(-0.300)")]
+    for each in others:
+        assert each.automaton.arcs == made.automaton.arcs
+        made.restore(each.operator().snapshot())
+    one = Digits(0.3, 2)
+    assert one == Const(0.3) == Digits(0.3, 1)
+    assert text_of_expr(one) == "0.3"
+    for other in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one), minus(minus(one))):
+        assert (other, other.scale) == (one, 2)
 
 
 def test_what_is_no_decimal() -> None:
