@@ -169,7 +169,8 @@ def test_texts_are_duckdb_s(con: Any) -> None:
     decimals = [expression for expression, kind in zip(EXPRESSIONS, kinds) if str(kind).startswith("DECIMAL")]
     assert len(decimals) > 70
     measures = ", ".join(f"{expression} AS v{i}" for i, expression in enumerate(decimals))
-    found = afa.duckdb.sql(con, f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES {measures} PATTERN (a))")
+    text = f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i MEASURES {measures} PATTERN (a))"
+    found = afa.duckdb.sql(con, text, engine="interpreted")
     for i, expression in enumerate(decimals):
         one = found.select(f"CAST(v{i} AS VARCHAR)").fetchall()
         assert Counter(one) == Counter(con.sql(f"SELECT CAST({expression} AS VARCHAR) FROM t").fetchall()), expression
