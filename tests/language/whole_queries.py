@@ -231,8 +231,7 @@ def of_scale(value: OfRow, scale: int, other: Decimal | int) -> OfRow:
 
 # -- random values ---------------------------------------------------------------------------------------------------------------
 
-VARIABLES = ("A", "B", "V", "D")
-"""Two of them are called as columns are."""
+VARIABLES = ("A", "B", "C", "D")
 
 
 def column(name: str) -> OfRow:
@@ -363,7 +362,7 @@ class Maker:
         if "_AGG" in found.text or "LISTAGG" in found.text:
             return found
         op = choose.one(("+", "-", "*"))
-        if self.on("DECIMAL", chance=25):
+        if self.on("DECIMAL", chance=15):
             other = self.decimal()
             return Said(f"{found.text} {op} {other.text}", known(OPS[op], found.value, other.value))
         if not self.on("arithmetic of NULL", chance=20):
