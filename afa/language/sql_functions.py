@@ -37,6 +37,12 @@ NUMERIC = {
 """sqlglot's nodes of functions of numbers, and ours."""
 WITH_NAN = ("trino", "flink", *SPARK)
 """Dialects in which SQRT(-1) is NaN; in all others it is an error, and so it is here without a dialect."""
+QUOTIENTS = {"cut off": "risingwave trino flink", "float": "snowflake oracle duckdb bigquery spark databricks"}
+"""What `/` of ints is."""
+GREATEST = {"null": "snowflake oracle trino bigquery flink", "skip": "duckdb risingwave spark databricks"}
+"""What NULL does in GREATEST and LEAST."""
+FROM_0 = {"one": "oracle snowflake spark databricks bigquery", "before": "duckdb risingwave", "none": "trino"}
+"""Where SUBSTR(x, 0, ..) begins: where SUBSTR(x, 1, ..) does, one character before it, or nowhere: it is empty."""
 SHOWS_NO_LIKE_ESCAPE = "oracle snowflake trino flink duckdb"
 ZERO, ONE, MINUS = Const(0), Const(1), Const(-1)
 
@@ -154,8 +160,7 @@ class SqlFunctions(SqlDecimals):
                     f"expected a division of floats but got one of ints, which some dialects cut off: {self._said(node)}; write "
                     f"one as 2.0, or CAST, or say dialect=",
                 )
-            ways = {"cut off": "risingwave trino flink", "float": "snowflake oracle duckdb bigquery spark databricks"}
-            if self._way(node, ways, "some dialects cut it off to an int") == "cut off":
+            if self._way(node, QUOTIENTS, "some dialects cut it off to an int") == "cut off":
                 found = _cut_off(left, right)
         by_zero = self._dialect in SPARK and not isinstance(right, Const)
         return If(Compare("==", right, ZERO), Const(None), found) if by_zero else found
@@ -196,13 +201,12 @@ class SqlFunctions(SqlDecimals):
         if len(values) == 1:
             return values[0]
         skips = bool(node.args.get("ignore_nulls")) and self._dialect in (None, "snowflake")  # GREATEST_IGNORE_NULLS
-        null, skip = "snowflake oracle trino bigquery flink", "duckdb risingwave spark databricks"
-        if not skips and not self._skips_null(node, values, null, skip):
+        if not skips and not self._skips_null(node, values, GREATEST):
             return Call(name, tuple(values))
         some = _first_of(values)
         return Call(name, tuple(If(IsNone(each), some, each) for each in values))
 
-    def _skips_null(self, node: Any, values: list[Expr], null: str, skip: str) -> bool:
+    def _skips_null(self, node: Any, values: list[Expr], ways: dict[str, str]) -> bool:
         """Return whether NULL is left out in the dialect; without one the values must be there."""
         asked = [part for each in values for part in walk(each)]
         fields = [
@@ -212,7 +216,7 @@ class SqlFunctions(SqlDecimals):
         ]
         if Const(None) not in asked and all(field is None or field in self.required for field in fields):
             return False
-        return self._way(node, {"null": null, "skip": skip}, "some dialects leave NULL out, in others all is NULL") == "skip"
+        return self._way(node, ways, "some dialects leave NULL out, in others all is NULL") == "skip"
 
     def _coalesce(self, node: Any) -> Expr:
         values = [self.value(each) for each in (node.this, *node.expressions)]
@@ -297,8 +301,7 @@ class SqlFunctions(SqlDecimals):
         if start < 0 or (length or 0) < 0:
             raise self._refused(node, f"expected a start from 1 and a length from 0 in SUBSTR but got {self._said(node)}")
         if start == 0:
-            ways = {"one": "oracle snowflake spark databricks bigquery", "before": "duckdb risingwave", "none": "trino"}
-            way = self._way(node, ways, "what stands at 0 differs; count from 1")
+            way = self._way(node, FROM_0, "what stands at 0 differs; count from 1")
             length = length if way == "one" else 0 if way == "none" else None if length is None else max(length - 1, 0)
         more = () if length is None else (Const(length),)
         return Call("substr", (x, Const(max(start, 1)), *more))
@@ -314,8 +317,8 @@ class SqlFunctions(SqlDecimals):
 
     def _concat(self, node: Any) -> Expr:
         parts = [self._of_text(each) for each in node.expressions]
-        null, skip = "snowflake trino spark databricks flink bigquery", "duckdb risingwave oracle"
-        return _joined(parts, self._skips_null(node, parts, null, skip))
+        ways = {"null": "snowflake trino spark databricks flink bigquery", "skip": "duckdb risingwave oracle"}
+        return _joined(parts, self._skips_null(node, parts, ways))
 
     def _startswith(self, node: Any) -> Expr:
         return Text("startswith", self._of_text(node.this), (Const(self._constant(node.expression, str)),))

@@ -61,6 +61,7 @@ READ = {
         "DateStrToDate": "this:value",
         **dict.fromkeys(("StrToDate", "StrToTime"), "this:value format:value"),
         "DateDiff": f"{TWO} unit:word date_part_boundary",
+        "TimestampDiff": f"{TWO} unit:word",
         "DateAdd": f"{TWO} unit:word",
         "Pi": "",
         "Round": "this:value decimals:value casts_non_integer_decimals",

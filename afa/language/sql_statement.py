@@ -38,6 +38,8 @@ CONDITION = "a condition is v AS .., of comparisons, AND, OR, NOT"
 ENDS = {"VAR", "IDENTIFIER", "STRING", "NUMBER", "R_PAREN", "END", "NULL", "TRUE", "FALSE"}
 """The last token of a value that a name may follow without AS."""
 
+DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET": -1, "R_BRACE": -1}
+"""How much deeper the tokens behind one lie."""
 NAVIGATED = ("FIRST", "LAST", "NEXT")
 """Functions of rows that are something else to some of sqlglot's dialects."""
 
@@ -320,7 +322,7 @@ def _navigation(node: Any) -> Any:
 
 
 def _deeper(token: Any) -> int:
-    return {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+    return DEPTHS.get(token.token_type.name, 0)
 
 
 def _closing(tokens: Sequence[Any], begin: int) -> int | None:

@@ -211,4 +211,21 @@ def _readers(dialect: str) -> tuple[Any, Any]:
     """Returns a tokenizer and a parser of one of sqlglot's dialects."""
     from sqlglot.dialects.dialect import Dialect
 
-    return _tokenizer_of(dialect)(dialect=dialect), Dialect.get_or_raise(dialect).parser()
+    return _tokenizer_of(dialect)(dialect=dialect), _parser_of(dialect)(dialect=Dialect.get_or_raise(dialect))
+
+
+@functools.cache
+def _parser_of(dialect: str) -> Any:
+    """Returns the class of parsers of a dialect; that of Flink knows in what order TIMESTAMPDIFF has its arguments."""
+    from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
+
+    known = Dialect.get_or_raise(dialect).parser_class
+    if dialect != DIALECTS["flink"]:
+        return known
+
+    def difference(given: list[Any]) -> Any:
+        names = ("unit", "expression", "this")
+        return exp.TimestampDiff(**dict(zip(names, given))) if len(given) == 3 else exp.Anonymous(this="TIMESTAMPDIFF", expressions=given)
+
+    return type("Parser", (known,), {"FUNCTIONS": {**known.FUNCTIONS, "TIMESTAMPDIFF": difference}})

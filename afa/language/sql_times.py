@@ -259,7 +259,8 @@ class SqlTimes(SqlFunctions):
         if unit not in ("YEAR", "MONTH") and self._unit(node, unit) == 1:
             return Binary("-", end, start)  # whatever counts
         what = "some dialects count the beginnings of units between two times, others whole units"
-        way = "boundaries" if dates else self._way(node, COUNTS, what)
+        whole = type(node).__name__ == "TimestampDiff"
+        way = "boundaries" if dates else "whole" if whole else self._way(node, COUNTS, what)
         if unit in ("YEAR", "MONTH") and way == "boundaries":
             counted = [self._months(node, time, unit) for time in (end, start)]
             return Binary("-", *counted)
@@ -272,6 +273,8 @@ class SqlTimes(SqlFunctions):
             return Binary("-", Binary("//", end, length), Binary("//", start, length))
         past = Binary("-", end, start)
         return If(Compare("<", past, ZERO), Unary("-", Binary("//", Unary("-", past), length)), Binary("//", past, length))
+
+    _timestampdiff = _datediff
 
     def _since_monday(self, node: Any, time: Expr) -> Expr:
         """Return a time since a Monday: 1970-01-01 is a Thursday."""

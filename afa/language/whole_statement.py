@@ -21,6 +21,7 @@ from sqlglot import Dialect, ErrorLevel, exp
 
 from afa.errors import AfaError, QueryError
 from afa.language.engine_share import OURS, RowKinds, engine_share
+from afa.language.engine_words import in_engine_words
 from afa.language.query import Query, over_events
 from afa.language.sase_grammar import RefusedError
 from afa.language.shown_columns import (
@@ -37,7 +38,7 @@ from afa.language.shown_columns import (
 )
 from afa.language.sql_order import RANKED
 from afa.language.sql_reader import read, reading
-from afa.language.sql_statement import RowPatternMatch, Statement
+from afa.language.sql_statement import Named, RowPatternMatch, Statement, Word
 from afa.language.sql_text import DIALECTS, plain
 from afa.schema import HIDDEN
 
@@ -123,7 +124,7 @@ class _StatementWork:
         kinds = RowKinds(*kinds_among(engine.events(self._rows(name, {}, " WHERE false"))))
         if self._dialect == "oracle":  # what is calculated of times is a number there
             kinds = kinds._replace(times=frozenset())
-        match, by, behind = engine_share(self._statement.matches[name], self._statement.text, kinds, engine.of_lists)
+        match, by, behind = engine_share(self._with_a_column(name), self._statement.text, kinds, engine.of_lists)
         rows, place = self._rows(name, by), self._statement.text.place(match.relation)
         beside = next((each for each in behind if each.lower() in engine.beside(rows)), None)
         if beside is not None:
@@ -165,6 +166,16 @@ class _StatementWork:
         self._names[name] = f"afa_matches_{uuid.uuid4().hex}"
         found = engine.matches(query, rows, shown, numbers)
         self._views[self._names[name]] = self._behind(name, found, shown, behind, engine.beside(rows))
+
+    def _with_a_column(self, name: str) -> RowPatternMatch:
+        """Return a MATCH_RECOGNIZE with a column for its matches where it shows none: they can be counted."""
+        match = self._statement.matches[name]
+        if match.measures or match.partition or shows_rows(match):
+            return match
+        around = place_of(name, self._statement).find_ancestor(exp.Select)
+        if around is None or around.is_star:
+            raise RefusedError("expected MEASURES or PARTITION BY, of which SELECT * shows the columns, but got neither", match.place)
+        return replace(match, measures=(Named(Word("afa_matched", match.place), exp.Count(this=exp.Star()), match.place),))
 
     def _behind(self, name: str, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any], beside: Sequence[str]) -> Any:
         """Return the matches with the measures that the engine computes of them."""
@@ -268,6 +279,8 @@ class _StatementWork:
                 if of is not None:
                     table.set("alias", exp.TableAlias(this=exp.to_identifier(of, quoted=True)))
                 table.set("this", exp.to_identifier(self._names[table.name], quoted=True))
+        if self._dialect is not None and DIALECTS[self._dialect] != self._engine.dialect:
+            node = in_engine_words(node, self._dialect, self._engine.dialect)
         writer: Any = Dialect.get_or_raise(self._engine.dialect).generator(unsupported_level=ErrorLevel.RAISE, comments=False)
         writer.EXPRESSIONS_WITHOUT_NESTED_CTES = set()  # else those of Spark move to the top, where they would hide others
         try:

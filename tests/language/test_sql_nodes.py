@@ -104,6 +104,7 @@ OF_OTHERS = {
     *(("value", kind, name) for kind in ("TryCast", "DateTrunc", "StrToTime") for name in ("this", "to", "unit", "format")),
     *(("value", "StrToDate", name) for name in ("this", "format")), ("value", "DateStrToDate", "this"),
     ("value", "Log", "this"), ("value", "Log", "expression"),
+    *(("value", "TimestampDiff", name) for name in ("this", "expression", "unit")),
     ("type", "DataType", "expressions"), ("size", "DataTypeParam", "this"), ("size", "Literal", "this"),
 }  # fmt: skip
 """What sqlglot makes of other dialects only, or what takes one."""
