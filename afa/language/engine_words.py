@@ -1,7 +1,7 @@
 """What one dialect means by a word and the engine by another: a tree whose meaning the engine's words keep.
 
-sqlglot brings names and forms over, and no meaning that hangs on values: whether ``/`` of ints is cut off, whether NULL is left out,
-what a difference of times counts. The tables here are those by which afa reads its own clauses.
+sqlglot brings names and forms over, and no meaning that hangs on values: whether ``/`` of ints is cut off, whether NULL is left
+out, what a difference of times counts. The tables here are those by which afa reads its own clauses.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from sqlglot import Dialect, exp
 
 from afa.errors import QueryError
 from afa.language.sql_functions import FROM_0, GREATEST, QUOTIENTS
+from afa.language.sql_statement import of_a_list
 from afa.language.sql_times import COUNTS, ROUNDED
 
 INTS = {
-    "duckdb": "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT".split(),
-    "spark": "TINYINT SMALLINT INT BIGINT".split(),
+    "duckdb": ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"],
+    "spark": ("TINYINT", "SMALLINT", "INT", "BIGINT"),
 }
 """What engines call their types of ints. ``typeof`` is known when a statement is bound: no row asks for it."""
 TO_INTS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128")
@@ -42,7 +43,9 @@ def in_engine_words(tree: Any, dialect: str, engine: str) -> Any:
         if made is not node:
             size += 0 if made is None else sum(1 for _ in made.walk())
             if size > MOST:
-                raise QueryError(f"expected a statement of fewer divisions and CASTs within each other in the words of {engine} but got more")
+                raise QueryError(
+                    f"expected a statement of fewer divisions and CASTs within each other in the words of {engine} but got more"
+                )
             tree = made if node is tree else tree
             node.replace(made)
     return tree
@@ -59,11 +62,15 @@ class _EngineWords:
 
     def _hint(self, node: Any) -> None:
         """Leave out a hint, which says how a statement is run and not what it answers."""
-        return None
 
     def _identifier(self, node: Any) -> Any:
         node.set("quoted", node.args.get("quoted") or WORD.fullmatch(node.name) is None)
         return node
+
+    def _eq(self, node: Any) -> Any:
+        return of_a_list(node)
+
+    _neq = _eq
 
     # -- numbers ---------------------------------------------------------------------------------------------------------------
 

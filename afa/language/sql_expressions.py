@@ -277,7 +277,7 @@ class SqlExpressionReader(SqlTimes):
             return self._classifier(node)
         if name == "LISTAGG" and 1 <= len(node.expressions) <= 2:
             return self._gathered(node)
-        if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None:
+        if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None and self._row is None:
             return MatchNumber()
         if name == "MATCH_SEQUENCE_NUMBER" and not node.expressions:  # Snowflake's
             return Aggregate("", "count", None, self._scope.defines is not None)
@@ -326,6 +326,10 @@ class SqlExpressionReader(SqlTimes):
         if not 1 <= len(given) <= 2:
             raise self._refused(node, f"expected {name}(x) or {name}(x, k) but got {self._said(node)}")
         inner, offset = given[0].unnest(), self._offset(given[1]) if len(given) == 2 else 1
+        if type(inner).__name__ == "Anonymous" and str(inner.this).upper() == "FINAL":
+            plain = node.copy()
+            next(plain.iter_expressions()).replace(inner.expressions[0].copy())
+            return self._finally(node, plain)
         classified = inner.this if type(inner).__name__ == "Last" else inner
         if str(getattr(classified, "this", "")).upper() == "CLASSIFIER" and not classified.expressions:
             own = self._offset(inner.expression) if inner is not classified and inner.expression else 0

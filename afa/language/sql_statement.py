@@ -42,6 +42,8 @@ DEPTHS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET"
 """How much deeper the tokens behind one lie."""
 NAVIGATED = ("FIRST", "LAST", "NEXT")
 """Functions of rows that are something else to some of sqlglot's dialects."""
+VALUES = ("FIRST_VALUE", "LAST_VALUE")
+"""What Snowflake's users write for FIRST and LAST."""
 
 
 class Word(NamedTuple):
@@ -115,6 +117,12 @@ def statement_of(text: str, dialect: str | None = None) -> Statement:
     if not isinstance(tree, exp.Query):
         place = statements[1][0].start if len(statements) > 1 else 0
         raise RefusedError("expected one SELECT .. FROM .. MATCH_RECOGNIZE (..) but got another statement", place)
+    for each in (tree, *(match.relation for match in parts.matches.values())):
+        part = next((table.args["partition"] for table in each.find_all(exp.Table) if table.args.get("partition")), None)
+        if part is not None:  # which engines would read as an alias with names of columns
+            raise RefusedError(
+                "expected a table but got PARTITION (..), a part of one; write WHERE for the rows that it holds", found.place(part)
+            )
     return Statement(found, tree, parts.matches)
 
 
@@ -264,10 +272,11 @@ class _Clauses:
                 tokens[i] = Token(TokenType.VAR, "FINAL", start=at.start, end=at.end)
                 tokens.insert(i + 1, Token(TokenType.L_PAREN, "(", start=at.end, end=at.end))
         for i, token in enumerate(tokens):
-            if self._said(token) in NAVIGATED and self._calls(tokens, i):
-                tokens[i] = Token(TokenType.VAR, f"{token.text} of rows", start=token.start, end=token.end)
+            word = self._said(token)
+            if word in (*NAVIGATED, *(VALUES if self._text.dialect == "snowflake" else ())) and self._calls(tokens, i):
+                tokens[i] = Token(TokenType.VAR, f"{word.partition('_')[0]} of rows", start=token.start, end=token.end)
         found = self._text.parsed(exp.Condition, tokens, end, way)
-        return found.transform(_navigation, copy=False)
+        return found.transform(_navigation, copy=False).transform(of_a_list, copy=False)
 
     def _calls(self, tokens: Sequence[Any], i: int) -> bool:
         return i < len(tokens) and tokens[i].text.isidentifier() and self._said(*tokens[i + 1 : i + 2]) == "("
@@ -319,6 +328,16 @@ def _navigation(node: Any) -> Any:
     found = getattr(exp, name.title())(**dict(zip(("this", "expression"), node.expressions)))
     found.meta.update(node.meta)
     return found
+
+
+def of_a_list(node: Any) -> Any:
+    """Return ``x = ANY (1, 2)`` as ``x IN (1, 2)``, and ``x <> ALL (1, 2)`` as ``x NOT IN (1, 2)``; any other node as it is."""
+    other = node.expression if isinstance(node, exp.EQ | exp.NEQ) else None
+    if isinstance(node, exp.EQ) and isinstance(other, exp.Any) and isinstance(other.this, exp.Tuple | exp.Paren):
+        return exp.In(this=node.this, expressions=other.this.expressions or [other.this.this])
+    if isinstance(node, exp.NEQ) and isinstance(other, exp.Anonymous) and other.name.upper() == "ALL":
+        return exp.Not(this=exp.In(this=node.this, expressions=other.expressions))
+    return node
 
 
 def _deeper(token: Any) -> int:

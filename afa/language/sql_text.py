@@ -49,7 +49,7 @@ class SqlText:
 
         if len(text) > LONGEST:
             raise RefusedError(f"expected at most {LONGEST} characters but got {len(text)}; split the query", 0)
-        self.text = text
+        self.text, self.dialect = text, dialect
         tokenizer, self._parser = _readers(DIALECTS[dialect] if dialect else DIALECT)
         try:
             self.tokens: list[Any] = tokenizer.tokenize(text)
@@ -226,6 +226,10 @@ def _parser_of(dialect: str) -> Any:
 
     def difference(given: list[Any]) -> Any:
         names = ("unit", "expression", "this")
-        return exp.TimestampDiff(**dict(zip(names, given))) if len(given) == 3 else exp.Anonymous(this="TIMESTAMPDIFF", expressions=given)
+        return (
+            exp.TimestampDiff(**dict(zip(names, given)))
+            if len(given) == 3
+            else exp.Anonymous(this="TIMESTAMPDIFF", expressions=given)
+        )
 
     return type("Parser", (known,), {"FUNCTIONS": {**known.FUNCTIONS, "TIMESTAMPDIFF": difference}})

@@ -174,7 +174,9 @@ class _StatementWork:
             return match
         around = place_of(name, self._statement).find_ancestor(exp.Select)
         if around is None or around.is_star:
-            raise RefusedError("expected MEASURES or PARTITION BY, of which SELECT * shows the columns, but got neither", match.place)
+            raise RefusedError(
+                "expected MEASURES or PARTITION BY, of which SELECT * shows the columns, but got neither", match.place
+            )
         return replace(match, measures=(Named(Word("afa_matched", match.place), exp.Count(this=exp.Star()), match.place),))
 
     def _behind(self, name: str, found: Any, shown: Sequence[ShownColumn], behind: Mapping[str, Any], beside: Sequence[str]) -> Any:

@@ -272,3 +272,10 @@ SELECT n, v FROM nums MATCH_RECOGNIZE (
   ORDER BY id MEASURES COUNT(*) AS n, FIRST(v) AS v PATTERN (B{,2} D B{2}) DEFINE D AS v >= FIRST(v, 2)
 )
 -- by hand: [(5, 5)]
+
+-- name: the row behind the match, FINAL | trades | oracle
+SELECT SYMBOL, N, TS FROM TRADES MATCH_RECOGNIZE (
+  PARTITION BY SYMBOL ORDER BY TS MEASURES NEXT(FINAL LAST(PRICE)) - FIRST(PRICE) AS N
+  ALL ROWS PER MATCH PATTERN (X Y) DEFINE Y AS PRICE > PREV(PRICE)
+)
+-- by hand: [('A', 1, 1), ('A', 1, 2), ('A', 5, 4), ('A', 5, 5), ('B', -2, 3), ('B', -2, 4)]
