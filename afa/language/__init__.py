@@ -34,7 +34,8 @@ sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expres
                  sql_order: ORDER BY;
                  sql_stack: one over another, a stacked_query; computed: what PARTITION BY and ORDER BY compute;
                  sql_query: without its events; sql_text: its tokens, where a node stands; sql_nodes: what of it is read;
-                 whole_statement: what stands around it, where a relational engine runs that; engine_share: and what of it; engine_words: in its words;
+                 whole_statement: what stands around it, where a relational engine runs that; engine_share: and what of it;
+                 engine_words: what the dialect's words mean in the engine's;
                  shown_columns: names and values of the rows' own;
                  sql_kinds, sql_values: types of values; sql_decimals: DECIMAL; sql_functions, sql_times: functions, dates, CAST
 """
