@@ -37,6 +37,12 @@ MOST = 20_000
 def in_engine_words(tree: Any, dialect: str, engine: str) -> Any:
     """Return a tree of one dialect, which is changed, so that it means the same in an engine's. Raises `QueryError`."""
     words, size = _EngineWords(dialect, engine), 0
+    named = [
+        (select, i, each.sql(dialect=engine))
+        for select in tree.find_all(exp.Select)
+        for i, each in enumerate(select.expressions)
+        if not isinstance(each, exp.Alias | exp.Column) and not each.is_star
+    ]
     for node in reversed(list(tree.walk(bfs=False))):  # what stands in a node comes before it
         change: Callable[[Any], Any] | None = getattr(words, f"_{type(node).__name__.lower()}", None)
         made = node if change is None else change(node)
@@ -48,6 +54,9 @@ def in_engine_words(tree: Any, dialect: str, engine: str) -> Any:
                 )
             tree = made if node is tree else tree
             node.replace(made)
+    for select, i, name in named:  # an engine calls what has no name by its text
+        if select.expressions[i].sql(dialect=engine) != name:
+            select.expressions[i].replace(exp.alias_(select.expressions[i].copy(), name, quoted=True))
     return tree
 
 

@@ -78,6 +78,13 @@ def test_a_row_in_front_is_computed_in_the_words_of_the_dialect() -> None:
     assert sorted(found) == [(3,), (4,)]
 
 
+def test_what_has_no_name_is_called_by_its_words() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 7), (2, 5)) v(id, a)")
+    text = "SELECT m.n / 2, CAST(n AS INT), n FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n PATTERN (x+)) AS m"
+    assert afa.duckdb.sql(con, text, dialect="trino").columns == ["m.n / 2", "CAST(n AS INT)", "n"]
+
+
 @pytest.mark.parametrize(
     ("text", "dialect", "said"),
     [
