@@ -164,7 +164,3 @@ SELECT pairs FROM (
   )
 ) MATCH_RECOGNIZE (ORDER BY last_one MEASURES COUNT(*) AS pairs PATTERN (P+))
 -- by hand: [(2,)]
-
--- name: how many matches, without a column | nums
-SELECT COUNT(*) AS n FROM nums MATCH_RECOGNIZE (ORDER BY id PATTERN (S C*) DEFINE C AS id = PREV(id) + 1)
--- by hand: [(3,)]
