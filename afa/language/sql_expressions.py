@@ -209,6 +209,9 @@ class SqlExpressionReader(SqlTimes):
             return RowValue(variable, field, self._read(field))
         inner = SqlExpressionReader(self._scope, node)
         value = inner.value(node)
+        if MatchNumber() in walk(value):
+            said = f"expected values of rows but got {self._said(node)}, of a match; write MATCH_NUMBER() outside of the aggregate"
+            raise self._refused(node, said)
         variables = list(dict.fromkeys([*(self._name(each, node) for each in named), *inner._named])) or [""]
         if len(variables) > 1:
             said = " and ".join(each or "of no variable" for each in variables)
@@ -277,7 +280,7 @@ class SqlExpressionReader(SqlTimes):
             return self._classifier(node)
         if name == "LISTAGG" and 1 <= len(node.expressions) <= 2:
             return self._gathered(node)
-        if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None and self._row is None:
+        if name == "MATCH_NUMBER" and not node.expressions and self._scope.defines is None:
             return MatchNumber()
         if name == "MATCH_SEQUENCE_NUMBER" and not node.expressions:  # Snowflake's
             return Aggregate("", "count", None, self._scope.defines is not None)
