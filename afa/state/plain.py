@@ -162,6 +162,8 @@ def _texts(column: Any, optional: bool) -> Column:
     present = None
     if None in texts:
         missing = texts.index(None)
+        if texts.count(None) > 1:  # in a dictionary that came with the column
+            raise Unfit
         present = values != missing
         if "" in texts:
             values = np.where(present, values, texts.index(""))
@@ -186,7 +188,7 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if isinstance(column, np.ndarray) and column.dtype.kind == "O" and (shared := _shared(column)) is not None:
+    if type(column) is np.ndarray and column.dtype.kind == "O" and (shared := _shared(column)) is not None:
         places, values = distinct(shared[1], nulls)
         return places[shared[0]], values
     array = arrow(column)

@@ -187,6 +187,20 @@ def test_objects_of_a_text_column(differ: int, shared: bool, blank: str) -> None
         field_columns([column], [Field("text", str, True)], len(column))
 
 
+def test_what_is_masked_is_missing_in_a_long_text_column_too() -> None:
+    rows = np.ma.masked_array(np.array(["up", "down"] * 3000, object), np.arange(6000) % 3 == 0)
+    (found,) = field_columns([rows], [Field("text", str, True)], len(rows))
+    assert values_of(found, str) == rows.tolist()
+    places, keys = keys_in([rows], True, len(rows))
+    assert [keys[place] for place in places.tolist()] == rows.tolist()
+
+
+def test_two_nulls_in_a_dictionary_are_taken_row_by_row() -> None:
+    rows = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3]), pa.array([None, "", None, "a"]))
+    with pytest.raises(Unfit):
+        field_columns([rows], [Field("text", str, True)], len(rows))
+
+
 @pytest.mark.parametrize("kind", [pa.int16(), pa.uint64()])
 @pytest.mark.parametrize("rows", [0, 1, 3, 2000])
 def test_a_few_rows_of_a_large_dictionary(rows: int, kind: pa.DataType) -> None:
