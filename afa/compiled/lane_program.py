@@ -239,12 +239,13 @@ class LaneRows(NamedTuple):
         return [each for each in (self.le, self.re, self.seq, self.index, *self.payload, self.bounds) if each is not None]
 
     def part(self, first: int, end: int) -> LaneRows:
-        """Return some lanes with their rows alone. *Requires* that rows stand lane by lane, without an index."""
+        """Return some lanes with their rows alone, lane by lane."""
         bounds = self.bounds[first:end]
-        low, high = int(bounds[0, k.LaneBounds.first]), int(bounds[-1, k.LaneBounds.end])
-        le, re, seq = (None if column is None else column[low:high] for column in (self.le, self.re, self.seq))
-        payload = [column[low:high] for column in self.payload]
-        return self._replace(le=le, re=re, seq=seq, payload=payload, bounds=np.ascontiguousarray(bounds - low))
+        rows: Any = slice(int(bounds[0, k.LaneBounds.first]), int(bounds[-1, k.LaneBounds.end]))
+        bounds = np.ascontiguousarray(bounds - rows.start)
+        rows = rows if self.index is None else self.index[rows]
+        le, re, seq = (None if column is None else column[rows] for column in (self.le, self.re, self.seq))
+        return self._replace(le=le, re=re, seq=seq, payload=[column[rows] for column in self.payload], index=None, bounds=bounds)
 
 
 def le_of(columns: Mapping[str, Any]) -> Any:

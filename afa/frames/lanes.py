@@ -115,7 +115,7 @@ def history_of(frame: Frame, device: str | None) -> LaneHistory | None:
     held = frame.history
     if not isinstance(held, LaneHistory):
         return None if device is None else LaneHistory(True, on=device)
-    if device not in (None, held.on):
+    if device is not None and (held.arena is None or _arena(device).device is not held.arena.device):
         raise AfaError(
             f"device={device!r} can't be combined with a frame prepared without it; say afa.prepared(.., device={device!r})"
         )
@@ -193,7 +193,7 @@ def in_lanes(
             groups.setdefault(id(each[1].rows.bounds), []).append(place)
     found: list[list[LaneFound]] = [[] for _ in plans]
     for places in groups.values():
-        places = on_device(places, made, history.arena, not counts, found) if history.arena is not None else places
+        places = on_device(places, made, history, not counts, found) if history.arena is not None else places
         group = [each for place in places if (each := made[place]) is not None]
         for part in in_threads(jobs(group, threads, not counts, budget), threads):
             for place, one in zip(places, part):
@@ -230,14 +230,15 @@ def in_lanes(
 
 
 def on_device(
-    places: Sequence[int], made: Sequence[LaneWork | None], arena: Arena, write: bool, found: Sequence[list[LaneFound]]
+    places: Sequence[int], made: Sequence[LaneWork | None], history: LaneHistory, write: bool, found: Sequence[list[LaneFound]]
 ) -> list[int]:
     """Take patterns of the same lanes on a device, what is ``found`` by place; returns the places of those that it does not run."""
     from afa.compiled.device.device_run import on_device
 
-    left = []
+    arena, left = history.arena, []
+    assert arena is not None
     works = [(each[0], each[1].rows) for place in places if (each := made[place]) is not None]
-    for place, one in zip(places, on_device(arena, works, write, _never)):
+    for place, one in zip(places, on_device(arena, works, history.arrays, write, _never)):
         if isinstance(one, LaneFound):
             found[place].append(one)
         else:

@@ -155,6 +155,8 @@ def find(
             return replayed(pattern, frame, said, (time, until, diff, end)).matches
     else:
         opened = Frame.opened(frame)
+        history = history_of(opened, device)
+        device = None if history is None else history.on
         frame, pattern = opened.given, over_columns(pattern, lambda: opened.given)
     if isinstance(pattern, StackedQuery):
         check_options(said.said, OF_EACH, f"afa.find over {pattern}")
@@ -165,7 +167,6 @@ def find(
             link, frame = with_computed(each, frame, given["time"], said.tick)
             frame = find(link, frame, end=end, threads=threads, device=device, **given, **said.said)
         return frame
-    history = history_of(opened, device)
     if (ranked := getattr(pattern, "ranked", None)) is not None:
         return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff, history)
     reading = FrameReading.of(opened, pattern, time, until, diff, end)

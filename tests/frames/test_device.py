@@ -17,7 +17,7 @@ from afa.errors import DeviceError
 from tests.frames import test_lanes
 from tests.frames.test_lanes import automata, queries, same, sql, taken
 
-pytest.importorskip("pyopencl")
+cl = pytest.importorskip("pyopencl")
 try:
     devices.device("opencl")
 except DeviceError as why:
@@ -166,6 +166,70 @@ def test_a_sweep_over_a_frame_that_stays_on_the_device(monkeypatch: pytest.Monke
         assert arena.nbytes > 8 * 3000 * 4
         assert afa.find(rise(0.0), held, window=40, device="opencl")["le"].tolist()
     assert held.history.arena.nbytes == 0
+
+
+def test_the_first_device_has_two_names() -> None:
+    with afa.prepared(rows_of(300), key="key", time="at", device="opencl") as held:
+        assert len({len(afa.find(rise(0.0), held, window=40, device=name)["le"]) for name in (None, "opencl", "opencl:0")}) == 1
+
+
+def test_stacked_queries_over_a_prepared_frame_go_on_its_device(on: Told) -> None:
+    rows = rows_of(600)
+    text = (
+        "SELECT * FROM (SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES B.x AS bx, B.at AS bat "
+        "PATTERN (A B) DEFINE A AS x < 0, B AS x > 0)) "
+        "MATCH_RECOGNIZE (PARTITION BY key ORDER BY bat MEASURES B.bx AS b PATTERN (A B) DEFINE A AS bx < 1, B AS bx > 1)"
+    )
+    expected = afa.find(text, rows)["b"].tolist()
+    with afa.prepared(rows, device="opencl") as held:
+        assert afa.find(text, held)["b"].tolist() == expected
+    assert expected
+    assert on.lanes[0] > 8
+
+
+def test_memory_that_is_missing_when_it_is_first_used(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise cl.MemoryError("clEnqueueMigrateMemObjects", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, "")
+
+    monkeypatch.setattr(cl, "enqueue_migrate_mem_objects", full)
+    with caplog.at_level("INFO", "afa"):
+        assert len(afa.find(rise(0.0), rows_of(300), time="at", window=40, device="opencl")["le"])
+    assert "has no room" in caplog.text
+
+
+def test_code_that_a_device_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "OPENCL", "no C at all;")
+    monkeypatch.setattr(devices.device("opencl"), "_kernels", {})
+    with pytest.raises(DeviceError, match="to compile"):
+        afa.find(rise(0.0), rows_of(300), time="at", window=40, device="opencl")
+
+
+WHERE = (
+    "SELECT * FROM (SELECT * FROM t WHERE x > {}) MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES A.x AS ax, B.x AS bx "
+    "PATTERN (A B) DEFINE A AS x < 0, B AS x > 1)"
+)
+
+
+def test_rows_behind_a_filter_none_of_them_or_in_parts(on: Told) -> None:
+    """Rows that are not laid out by key go in parts, too; of no rows there is nothing to launch."""
+    for limit, some in ((-1, True), (1000, False)):
+        here, there = (afa.find(WHERE.format(limit), rows_of(2000), **way) for way in test_lanes.WAYS)
+        assert {name: column.tolist() for name, column in here.items()} == {name: column.tolist() for name, column in there.items()}
+        assert (len(here["le"]) > 0) == some
+    assert on.lanes[0] > 8
+    assert not on.why
+
+
+def test_what_a_prepared_frame_no_longer_holds_is_not_on_the_device() -> None:
+    rows = {**rows_of(3000), "end": np.arange(3000) + 30}
+    with afa.prepared(rows, key="key", time="at", device="opencl") as held:
+        sizes = set()
+        for turn in range(9):
+            afa.find(WHERE.format(-turn / 9), held)
+            afa.find(rise(0.0), held, window=40 + turn, until="end")
+            arena = held.history.arena
+            sizes.add((arena.nbytes, arena.mark()))
+        assert len(sizes) < 4
 
 
 def test_what_no_device_runs_goes_by_the_processor(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,11 @@ class Arena:
         """Forget the arrays that came after a mark."""
         self._used = mark
         self._known = {each: (array, at) for each, (array, at) in self._known.items() if at < mark}
+
+    def only(self, arrays: Iterable[Any]) -> None:
+        """Forget what stays, if not all of it is among these arrays."""
+        if not self._known.keys() <= set(map(id, arrays)):
+            self.clear()
 
     def clear(self) -> None:
         """Forget all arrays; the buffer stays."""

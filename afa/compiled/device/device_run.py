@@ -33,10 +33,13 @@ _printed: dict[tuple[str, ...], str] = {}
 """The C text of loops, by what it depends on."""
 
 
-def on_device(arena: Arena, works: Sequence[LaneWork], write: bool, over: Callable[[], bool]) -> list[LaneFound | str]:
+def on_device(
+    arena: Arena, works: Sequence[LaneWork], held: Sequence[Any], write: bool, over: Callable[[], bool]
+) -> list[LaneFound | str]:
     """Take all lanes of a frame through each pattern; why the processor's threads have to, where they do.
 
-    Lanes that the device leaves, of long lists for one, the processor takes. Patterns have the same lanes.
+    Lanes that the device leaves, of long lists for one, the processor takes. Patterns have the same lanes. ``held``: the arrays
+    that are there for the next call, too.
     """
     found: list[LaneFound | str] = [""] * len(works)
     groups: dict[str, list[int]] = {}
@@ -47,7 +50,7 @@ def on_device(arena: Arena, works: Sequence[LaneWork], write: bool, over: Callab
             found[place] = str(why)
     for text, places in groups.items():
         try:
-            made = run_all(arena, text, [works[place] for place in places], write)
+            made = run_all(arena, text, [works[place] for place in places], held, write)
         except TooLarge as why:
             made = [f"{arena.device.said} has no room for {why}"] * len(places)  # type: ignore[list-item]
         for place, one in zip(places, made):
@@ -82,16 +85,20 @@ def _taken_again(program: LaneProgram, rows: LaneRows, found: LaneFound, write: 
     return LaneFound(entries, found.counts, left, found.tied or any(part.tied for _, part in parts))
 
 
-def run_all(arena: Arena, text: str, works: Sequence[LaneWork], write: bool) -> list[LaneFound]:
+def run_all(arena: Arena, text: str, works: Sequence[LaneWork], held: Sequence[Any], write: bool) -> list[LaneFound]:
     """Take all lanes through each pattern; ``text``: the code that all of them have. Raises `TooLarge`: one lane alone is.
 
-    Patterns have the same lanes. Columns stay on the device for the next call, while there is room for all.
+    Patterns have the same lanes. Columns that are ``held`` stay on the device for the next call, while there is room for all.
     """
+    if not len(works[0][1].bounds):
+        none = np.empty(0, np.int64)
+        return [LaneFound(np.empty((0, program.entry), np.int64) if write else None, none, none, False) for program, _ in works]
     with arena.device.lock:
+        arena.only(held)
+        stays = set(map(id, held))
         try:
-            for _, rows in works:
-                for array in rows.arrays:
-                    arena.stay(array)
+            for array in (each for _, rows in works for each in rows.arrays if id(each) in stays):
+                arena.stay(array)
             return _call(arena, text, works, write)
         except TooLarge:
             arena.clear()
@@ -107,18 +114,19 @@ def _call(arena: Arena, text: str, works: Sequence[LaneWork], write: bool) -> li
 
 
 def _parts(arena: Arena, text: str, works: Sequence[LaneWork], write: bool) -> list[LaneFound]:
-    """Take some lanes, and those behind them. Raises `TooLarge`."""
-    lanes = len(works[0][1].bounds)
+    """Take all lanes, or some of them and then those behind. Raises `TooLarge`."""
+    try:
+        return _call(arena, text, works, write)
+    except TooLarge:
+        lanes = len(works[0][1].bounds)
     if lanes < 2:
         raise TooLarge("the rows of one key")
-    found = []
-    for first, end in ((0, lanes // 2), (lanes // 2, lanes)):
-        part = [(program, rows.part(first, end)) for program, rows in works]
-        try:
-            found.append(_call(arena, text, part, write))
-        except TooLarge:
-            found.append(_parts(arena, text, part, write))
-    return [_joined(one, other, lanes // 2) for one, other in zip(*found)]
+    half = lanes // 2
+    one, other = (
+        _parts(arena, text, [(program, rows.part(first, end)) for program, rows in works], write)
+        for first, end in ((0, half), (half, lanes))
+    )
+    return [_joined(*both, half) for both in zip(one, other)]
 
 
 def _joined(one: LaneFound, other: LaneFound, lanes: int) -> LaneFound:

@@ -107,7 +107,10 @@ class OpenCL:
 
     def buffer(self, size: int) -> Any:
         try:
-            return self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, size)
+            found = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, size)
+            # Drivers allocate it when it is first used: now, where there may be no room.
+            self._cl.enqueue_migrate_mem_objects(self._queue, [found], self._cl.mem_migration_flags.CONTENT_UNDEFINED).wait()
+            return found
         except self._cl.Error as error:
             raise MemoryError(f"expected {size:,} bytes on {self.said} but got {error}") from None
 
@@ -123,7 +126,10 @@ class OpenCL:
     def kernel(self, text: str) -> Any:
         if text not in self._kernels:
             program = self._cl.Program(self._context, OPENCL + text + OPENCL_ENTRY)
-            self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2", "-w"]), "run")
+            try:
+                self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2", "-w"]), "run")
+            except self._cl.Error as error:
+                raise _refused(self.said, error) from error
         return self._kernels[text]
 
     def launch(self, kernel: Any, buffer: Any, records: int, size: int, count: int) -> None:
@@ -157,7 +163,7 @@ class Cuda:
         self._kernels: dict[str, Any] = {}
 
     def buffer(self, size: int) -> Any:
-        with self._device:
+        with self._device, self._cupy.cuda.Stream.null:
             try:
                 return self._cupy.cuda.alloc(size)
             except self._cupy.cuda.memory.OutOfMemoryError as error:
@@ -179,11 +185,14 @@ class Cuda:
         if text not in self._kernels:
             with self._device:
                 module = self._cupy.RawModule(code=CUDA + text + CUDA_ENTRY, options=("--fmad=false",), backend="nvrtc")
-                self._kernels[text] = module.get_function("run")
+                try:
+                    self._kernels[text] = module.get_function("run")
+                except self._cupy.cuda.compiler.CompileException as error:
+                    raise _refused(self.said, error) from error
         return self._kernels[text]
 
     def launch(self, kernel: Any, buffer: Any, records: int, size: int, count: int) -> None:
-        with self._device:
+        with self._device, self._cupy.cuda.Stream.null:  # as copies go, whatever stream the caller is in
             words = tuple(map(np.int64, (records, size, count)))
             kernel((-(-count // BLOCK),), (BLOCK,), (np.intp(buffer.ptr), *words))
             event = self._cupy.cuda.Event()
@@ -200,6 +209,10 @@ def _missing(kind: str, number: int, there: list[str]) -> DeviceError:
     have = ", ".join(there) if there else "none"
     more = '; pip install "afa[device]" brings one that runs on the processor (pocl)' if kind == "opencl" and not there else ""
     return DeviceError(f"expected a device {kind}:{number} but there is {have}{more}")
+
+
+def _refused(said: str, error: Exception) -> DeviceError:
+    return DeviceError(f"expected {said} to compile the code of a pattern but got {error}; leave out device=")
 
 
 def _wait(over: Callable[[], bool], end: Callable[[], Any]) -> None:
