@@ -17,7 +17,7 @@ from afa.replay.backtest import backtest
 
 KEYS, ROWS, VARIANTS = 2_000, 400, 16
 """The sweep: so many keys with so many rows each, a V under so many constants."""
-INSTALL = 'no device: pip install "afa[device]" brings OpenCL, and a driver that runs it on the processor'
+INSTALL = 'no device: pip install "afa[device]" brings OpenCL, and on Linux a driver that runs it on the processor'
 
 
 class Tick(NamedTuple):

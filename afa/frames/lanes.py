@@ -114,7 +114,7 @@ def history_of(frame: Frame, device: str | None) -> LaneHistory | None:
     """Return the rows of a frame in lanes, if it is prepared, or held for a device. Raises `DeviceError`; `AfaError`."""
     held = frame.history
     if not isinstance(held, LaneHistory):
-        return None if device is None else LaneHistory(True, on=device)
+        return None if device is None else LaneHistory(True, FORMS, device)
     if device is not None and (held.arena is None or _arena(device).device is not held.arena.device):
         raise AfaError(
             f"device={device!r} can't be combined with a frame prepared without it; say afa.prepared(.., device={device!r})"

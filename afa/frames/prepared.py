@@ -90,9 +90,8 @@ def prepared(
     max_bytes : int, optional
         How many bytes it may take beside the frame and texts: 18 for each value and 64 for each row, for each key and order that is
         asked for, of which so many are held, at most 4.
-
     device : "opencl" or "cuda", optional
-        As of `find`: the rows are copied there once.
+        As of `find`: the rows are copied there once; what they take there is counted nowhere.
 
     Raises
     ------

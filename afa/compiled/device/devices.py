@@ -207,7 +207,11 @@ _open: dict[tuple[str, int], Device] = {}
 
 def _missing(kind: str, number: int, there: list[str]) -> DeviceError:
     have = ", ".join(there) if there else "none"
-    more = '; pip install "afa[device]" brings one that runs on the processor (pocl)' if kind == "opencl" and not there else ""
+    more = (
+        '; pip install "afa[device]" brings on Linux one that runs on the processor (pocl)'
+        if kind == "opencl" and not there
+        else ""
+    )
     return DeviceError(f"expected a device {kind}:{number} but there is {have}{more}")
 
 
