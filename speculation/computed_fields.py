@@ -18,11 +18,11 @@ from afa.expression.kinds import CONDITION
 from afa.expression.nodes import Const, Expr, FieldRead, walk
 from afa.expression.text import text_of_expr
 from afa.io.listed_columns import column_of, listed
+from afa.model.keys import take_key
 from afa.operator.tables import CallInput
 from afa.schema import Field, Schema, any_payload
 from afa.state.plain import Unfit, keys_in
 from punctuation.door import Table
-from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation import stage_state as saved
 from speculation.around import Front
@@ -52,10 +52,10 @@ class ComputedFields(Stage):
     ) -> None:
         super().__init__(tick)
         self.event_schema, self.filled = Schema.of(event, "event"), Schema.of(filled, "event")
-        fields = self.filled.fields[len(self.event_schema.fields) :]
+        self.fields, self.form = self.filled.fields[len(self.event_schema.fields) :], (filled, tuple(values), where)
         self.values = [
             ComputedValue(self.event_schema, self.filled, field, expr, where)
-            for field, (_, expr) in zip(fields, values, strict=True)
+            for field, (_, expr) in zip(self.fields, values, strict=True)
         ]
 
     def of_event(self, payload: Any) -> Any:
@@ -65,12 +65,6 @@ class ComputedFields(Stage):
     def of_columns(self, column: Callable[[str], Any]) -> dict[Field, tuple[list[Any], Any]]:
         """Return the values of fields, each once, and their places by row; ``column`` gives one of the events."""
         return {value.field: value.of_columns([column(field.name) for field in value.read]) for value in self.values}
-
-    def punctuate(self, t: int) -> list[Change]:
-        return []
-
-    def some(self, item: Punctuation) -> Punctuation:
-        return item
 
     def numbers(self) -> list[Any]:
         return [f"{value.field.name}: {value.text}" for value in self.values]
@@ -126,17 +120,8 @@ class ComputedInput(Front):
         core = self._core
         core.take_as(stage.event_schema)
         self._events = core.taken
+        core.filled = stage.of_event
         self._coming = EventColumns(core, core.taken)
-        core.filled = self._filled
-        if core.keys is not None:
-            core.keys.filled = self._filled
-
-    def _filled(self, change: Change) -> Any:
-        """Return the event of a change that comes in as the operator gets it."""
-        if type(change.payload) is self.stage.filled.cls:  # of a table, whose rows go one by one
-            return change.payload
-        schema = self.stage.event_schema._replace(tick=self._core.tick)
-        return self.stage.of_event(schema.take(schema.dated(change.payload, change.le)))
 
     def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
         return super().timed(change, self.stage.of_event(payload), key)._replace(payload=payload)
@@ -154,8 +139,12 @@ class ComputedInput(Front):
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         if port == "event" and isinstance(item, Change):
-            item = super().timed(item, self._filled(item), key)
-            key = item.key
+            core, schema = self._core, self._core.taken
+            assert schema is not None
+            event = self.stage.of_event(schema.take(schema.dated(item.payload, item.le)))
+            if key is None and core.keys is not None and not core.keys.columns:
+                key = take_key(core.keys.of(event))
+            item = super().timed(item, event, key)
         yield port, item, key
 
     @classmethod

@@ -70,6 +70,8 @@ class EventColumns:
             return None
         ends = pa.chunked_array([np.full(len(le), FOREVER) if window is None else le + window])
         re = found["re"] = pc.if_else(pc.is_null(found["re"]), ends, found["re"]) if "re" in found else ends
+        if self._core.rows_alike and not re.equals(ends):
+            return None
         diffs = found.setdefault("diff", pa.chunked_array([np.ones(len(le), np.int64)])).to_numpy()
         if (re.to_numpy() <= le).any() or (diffs == 0).any() or (not self._core.retractions and (diffs < 0).any()):
             return None

@@ -71,9 +71,9 @@ class CommandRequest(NamedTuple):
     @property
     def said(self) -> dict[str, Any]:
         """The options that are not as they are by default."""
-        given = zip(self._fields[2:-1], self[2:-1])
-        pairs = [(name, value) for name, value in given if value != self._field_defaults[name]]
-        return {"key" if name == "keys" else name: value for name, value in pairs}
+        given = {name: value for name, value in self._asdict().items() if name not in NO_OPTIONS}
+        said = {name: value for name, value in given.items() if value != self._field_defaults[name]}
+        return {"key" if name == "keys" else name: value for name, value in said.items()}
 
     def check(self, *traits: str) -> None:
         """Refuse options that contradict each other, or what they stand beside: `afa.model.conflicts`."""
@@ -125,6 +125,8 @@ class CommandRequest(NamedTuple):
         return self.batch or ROWS
 
 
+NO_OPTIONS = ("pattern", "file", "made")
+"""What of a request no option says."""
 IN_JOB = {"key": "keys", "format": "form"}
 """What of the options of a command is called otherwise here."""
 

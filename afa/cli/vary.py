@@ -59,7 +59,7 @@ def sweep(job: CommandRequest) -> None:
     except Exception as error:
         raise CommandError(one_line(error)) from error
     if found.matches is not None:
-        matches = as_times(found.matches, leaving(rows.times, "arrow", shown, made[0].events, job.keys))
+        matches = as_times(found.matches, leaving(rows.times, "arrow", shown, made[0].pattern.filled.events, job.keys))
         with writing(job.output, matches.schema) as write:
             write(matches)
     _show(found, job, len(table), time.perf_counter() - began)

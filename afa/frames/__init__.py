@@ -1,6 +1,5 @@
 """Whole frames, in lanes or through operators, for `afa.find` and `afa.backtest`. Nothing is kept but of a prepared frame.
 
-computed_columns a frame with the columns that a query in SQL computes of each row
 frame_reading    which columns hold the times and the revisions of a frame, and what its end promises
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take
 slicing          rows by time, in groups of keys, cut into slices with a promise each

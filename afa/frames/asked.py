@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from afa.errors import AfaError
+from afa.errors import AfaError, QueryError
 from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.option_values import threads_of
@@ -53,6 +53,7 @@ class OperatorPlan(NamedTuple):
     lanes: Any = None  # the core of an operator whose history may go in lanes (`afa.frames.lanes`); None: it may not
     numbers: bool = False  # whether a stage behind that makes of matches what leaves: the outermost one of what `make` returns
     where: RowFilter | None = None  # the stage in front of it that leaves rows out
+    computed: ComputedFields | None = None  # what computes those of its fields that no column of a frame holds
 
     def running(self, threads: bool) -> Any:
         """Return an operator that lets other threads run meanwhile, if there are any."""
@@ -64,12 +65,23 @@ class OperatorPlan(NamedTuple):
     @property
     def fields(self) -> list[Field]:
         """The columns of events that a frame must have."""
-        return [field for field in self.events.fields if field.name != self.events.instant]
+        return [field for field in self.came.fields if field.name != self.came.instant]
+
+    @property
+    def came(self) -> Schema:
+        """The events whose fields a frame holds."""
+        return self.events if self.computed is None else self.computed.event_schema
+
+    @property
+    def made(self) -> dict[str, Field]:
+        """By name the fields that no column of a frame holds."""
+        return {} if self.computed is None else {field.name: field for field in self.computed.fields}
 
     @property
     def form(self) -> Any:
         """What of a frame it asks for: patterns of one form take the same rows."""
-        return tuple(self.fields), self.events.instant, self.keys, self.order_by, self.tick
+        computed = None if self.computed is None else self.computed.form
+        return tuple(self.fields), self.events.instant, self.keys, self.order_by, self.tick, computed
 
 
 def taken_options(said: Mapping[str, Any], door: str, takes: Collection[str], threads: Any) -> tuple[Options, int | None]:
@@ -97,23 +109,33 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan
             raise AfaError(f"expected an automaton with event=, {fields}, but got one without a schema")
         check_whole(pattern)
     maker, said = pattern_of(pattern).with_tick(options.tick), options.said
-    if by is None:
-        return _of(lambda: maker.operator(**said))
-    said.pop("key", None)
-    return _of(lambda: maker.operator_by(by, **said))
+    computed, filled = maker.computing(), maker.filled
+    if by is not None:
+        said.pop("key", None)
+
+    def make() -> Any:
+        made = filled.operator(**said) if by is None else filled.operator_by(by, **said)
+        if computed is not None:
+            made._core.tell_as(computed.event_schema)
+        return made
+
+    return _of(make, computed)
 
 
-def _of(make: Callable[[], Any]) -> OperatorPlan:
+def check_columns(computed: ComputedFields | None, door: str) -> None:
+    """Refuse a query that computes fields of rows where only columns will do."""
+    if computed is not None:
+        raise QueryError(
+            f"expected columns in PARTITION BY and ORDER BY for {door} but got expressions ({', '.join(computed.numbers())}): let "
+            f"the table have a column of each"
+        )
+
+
+def _of(make: Callable[[], Any], computed: ComputedFields | None) -> OperatorPlan:
     first = make()
     if not isinstance(first, Matching):
         raise AfaError(
             f"expected a pattern of one operator and of certain times but got {first!r}: push_many of its operator takes a frame"
-        )
-    if isinstance(stage := getattr(first, "stage", None), ComputedFields):
-        computed = "; ".join(stage.numbers())
-        raise AfaError(
-            f"expected columns in PARTITION BY and ORDER BY but got expressions ({computed}), which afa.find and "
-            f"operator() compute of each row: let the frame have a column of each"
         )
     core, alone = first._core, [first]
     assert core.taken is not None
@@ -146,11 +168,14 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
         members=core.members,
         automaton=core.automaton,
         window=core.window,
-        alone=front is None and not any(getattr(stage, "looks_back", False) for stage in first._stages_around()),
+        alone=computed is None
+        and front is None
+        and not any(getattr(stage, "looks_back", False) for stage in first._stages_around()),
         spanned=getattr(front, "spanned", None),
         lanes=core if type(bare) in (Operator, Keyed) and _may_go_in_lanes(core) and not (stages and TIMEOUT in kinds) else None,
         numbers=NumberedMatches in stages,
         where=stages.get(FilteredInput),
+        computed=computed,
     )
 
 

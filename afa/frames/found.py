@@ -72,9 +72,9 @@ def written(columns: Columns, frame: Frame, asked: OperatorPlan, reading: FrameR
         elif times is not None and asked.members.times:
             members = _members(members, times)
         columns = {**columns, MEMBERS: members}
-    shown = {field.name: field for field in asked.shown.fields}
-    fields = [shown.get(name, Field(name, None, True)) for name in columns]
-    keys = {name: frame.raw(name, "key") for name in asked.keys if name in frame.names}
+    typed = {field.name: field for field in asked.shown.fields} | asked.made
+    fields = [typed.get(name, Field(name, None, True)) for name in columns]
+    keys = {name: frame.raw(name, "key") for name in asked.keys if name in frame.names and name not in asked.made}
     leave = leaving(times, frame.table.kind, asked.shown, asked.events, asked.keys)
     return framed(Answer(list(columns.values()), fields, keys, leave, whole=True), frame)
 

@@ -19,7 +19,7 @@ from afa.errors import ChangeError
 from afa.frames.asked import OperatorPlan
 from afa.frames.frame_reading import FrameReading
 from afa.frames.result_order import coded_once
-from afa.io.frame import Frame
+from afa.io.frame import Frame, field_column
 from afa.io.listed_columns import picked
 from afa.model.event_order import EventOrder
 from afa.schema import Schema
@@ -51,8 +51,8 @@ class SortedRows(NamedTuple):
 
 def columns_of(frame: Frame, asked: OperatorPlan, reading: FrameReading) -> dict[str, Any]:
     """Return the columns that the operators of a pattern take, in the order of the frame."""
-    found = fields_of(frame, asked)
-    found["le"] = frame.ticks(reading.time, asked.tick, "time")
+    le = frame.ticks(reading.time, asked.tick, "time")
+    found = {**fields_of(frame, asked, le), "le": le}
     if reading.until is not None:
         found["re"] = frame.ticks(reading.until, asked.tick, "until", optional=True)
     if reading.diff is not None:
@@ -60,14 +60,22 @@ def columns_of(frame: Frame, asked: OperatorPlan, reading: FrameReading) -> dict
     return found
 
 
-def fields_of(frame: Frame, asked: OperatorPlan) -> dict[str, Any]:
-    """Return the columns of events and keys, in the order of the frame."""
-    found = {field.name: frame.field(field, asked.events, asked.tick) for field in asked.fields}
+def fields_of(frame: Frame, asked: OperatorPlan, le: Any = None) -> dict[str, Any]:
+    """Return the columns of events and keys, in the order of the frame; ``le``: the event's instant, if it has one."""
+    found = {field.name: frame.field(field, asked.came, asked.tick) for field in asked.fields}
     for name in asked.keys:
         if name in found:
             check_digits(frame.raw(name, "key"), name)
-        elif name != asked.events.instant:
+        elif name != asked.events.instant and name not in asked.made:
             found[name] = frame.key(name)
+    if (computed := asked.computed) is not None:
+        given = {**found, str(asked.events.instant): le}
+
+        def columns() -> dict[str, Any]:
+            values = computed.of_columns(given.__getitem__)
+            return {field.name: picked(field_column(each, field), places) for field, (each, places) in values.items()}
+
+        found |= frame.once((asked.form, id(le)), columns)
     return found
 
 

@@ -56,7 +56,7 @@ class Frame:
 
     def times(self, name: str) -> Times | None:
         """Return the type of a column of timestamps or dates; None: it has ints."""
-        return self._once(("times", name), lambda: times_of(self.raw(name, "time")))  # type: ignore[no-any-return]
+        return self.once(("times", name), lambda: times_of(self.raw(name, "time")))  # type: ignore[no-any-return]
 
     @property
     def columns_of_times(self) -> list[str]:
@@ -65,7 +65,7 @@ class Frame:
 
     def ticks(self, name: str, tick: str | None, what: str, optional: bool = False) -> Any:
         """Return a column of times as ticks, an array of int64; where some may be missing, and are, Arrow's int64."""
-        return self._once(("ticks", name, tick, what), lambda: self._ticks(name, tick, what, optional))
+        return self.once(("ticks", name, tick, what), lambda: self._ticks(name, tick, what, optional))
 
     def field(self, field: Field, events: Schema, tick: str | None) -> Any:
         """Return a column of an event's field: an array, or one of Arrow. Refuse a value that the field can't hold."""
@@ -73,11 +73,11 @@ class Frame:
         self.raw(field.name, what)
         if field.type is int and self.times(field.name) is not None:
             return self.ticks(field.name, tick, what, field.optional)
-        return self._once(("field", field), lambda: _field_column(self.table.take([field])[0], field, events))
+        return self.once(("field", field), lambda: field_column(self.table.take([field])[0], field, events))
 
     def key(self, name: str) -> Any:
         """Return a column of a key that is no field of the event, as places in a list of its values."""
-        return self._once(("key", name), lambda: self._key(name))
+        return self.once(("key", name), lambda: self._key(name))
 
     def counts(self, name: str) -> Any:
         """Return a column that says how many copies of an event come or, below 0, go."""
@@ -88,7 +88,8 @@ class Frame:
         except AfaError as error:
             raise ChangeError(f"{error}; expected 1 for an insertion, -1 for a retraction") from None
 
-    def _once(self, what: Any, make: Callable[[], Any]) -> Any:
+    def once(self, what: Any, make: Callable[[], Any]) -> Any:
+        """Return what a name stands for, which is made once."""
         if what not in self._known:
             self._known[what] = make()
         return self._known[what]
@@ -102,7 +103,7 @@ class Frame:
         if times is not None and tick is not None:
             return ticks_in(column, times, tick, name)
         if optional and first_missing(column) is not None:
-            return _field_column(column, Field(name, int, True), None)
+            return field_column(column, Field(name, int, True))
         try:
             return ticks_of(self.table, name)
         except AfaError as error:
@@ -143,7 +144,7 @@ def first_missing(column: Any) -> int | None:
     return int(rows[0]) if len(rows) else None
 
 
-def _field_column(column: Any, field: Field, events: Schema | None) -> Any:
+def field_column(column: Any, field: Field, events: Schema | None = None) -> Any:
     """Return a column of a field's type that an engine takes as it is, wherever there is one."""
     if field.type is None:
         return objects_of(listed(column, field.name))

@@ -16,10 +16,10 @@ from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead, IsNone
 from afa.expression.text import text_of_expr
 from afa.language.items import ItemReader
 from afa.language.pattern import Component, Tree
-from afa.language.payload_classes import made
+from afa.language.payload_classes import extended
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import both, either, true
-from afa.schema import HIDDEN, Instant, Schema, Time
+from afa.schema import Instant, Schema, Time
 from speculation.last_before import LastBefore
 
 
@@ -37,18 +37,15 @@ class LookingBack(NamedTuple):
         if not tree.before and not tree.neighbours:
             return None
         given = Schema.of(tree.event, "event")
-        fields = [(f.name, f.type and given.annotation(f._replace(optional=False)), f.optional) for f in given.fields]
-        kinds = {name: Time if kind is Instant else kind for name, kind, _ in fields} | {"": Time}
-        beside = [(name, kinds[field], True) for name, field, _ in tree.neighbours]
-        names = *getattr(tree.event, HIDDEN, ()), *(name for name, _, _ in beside)
+        kinds = {f.name: Time if f.name == given.instant else f.type and given.annotation(f) for f in given.fields} | {"": Time}
+        more = [(name, kinds[field], True) for name, field, _ in tree.neighbours]
         if not tree.before:
-            return cls(tree, made(tree.event.__name__, (*fields, *beside), hidden=names), {}, [])
-        taken = {name for name, _, _ in (*fields, *beside)}
+            return cls(tree, extended(tree.event, more, hidden=True), {}, [])
+        taken = {*kinds, *(name for name, _, _ in more)}
         back = _free("last_" + tree.before[0].name, taken)
         at = given.instant or _free("at", taken)
-        hidden = [(back, int, True)] if given.instant else [(at, Instant, False), (back, int, True)]
-        names = *names, *(name for name, _, _ in hidden)
-        event = made(tree.event.__name__, (*fields, *beside, *hidden), hidden=names)
+        more += [(back, int, True)] if given.instant else [(at, Instant, False), (back, int, True)]
+        event = extended(tree.event, more, hidden=True)
         reader = ItemReader(given, {"": frozenset()}, {})
         condition = either([_condition(component, tree, reader) for component in tree.before])
         last: Expr = Ref("", "first", back)

@@ -141,9 +141,8 @@ class Query(Frozen, Pattern):
         tree = self.tree
         if tree.rank is None:
             return None
-        fields = tuple((f.name, f.type, f.optional) for f in Schema.of(tree.event, "event").fields)
-        event = made(tree.event.__name__, fields, hidden=tuple(getattr(tree.event, HIDDEN, ())))
-        return Query(replace(tree, event=event, rank=None, ranked_by=tree.rank))
+        computed = tree.computed and tree.computed._replace(event=_timeless(tree.computed.event))
+        return Query(replace(tree, event=_timeless(tree.event), computed=computed, rank=None, ranked_by=tree.rank))
 
     def check_time(self) -> None:
         """Refuse a query whose ORDER BY is no order of a stream."""
@@ -246,8 +245,8 @@ class Query(Frozen, Pattern):
         tree, where = self.tree, self.where
         if where is not None:
             found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
-        if (made := tree.computed) is not None:
-            found.append(Layer("ComputedFields", ComputedInput, lambda _: ComputedFields(tree.event, *made, tree.tick)))
+        if tree.computed is not None:
+            found.append(Layer("ComputedFields", ComputedInput, lambda _: self.computing()))
         answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
             found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))
@@ -268,6 +267,15 @@ class Query(Frozen, Pattern):
         """The fields that are computed of each event as it comes, as text."""
         made = self.tree.computed
         return [] if made is None else [f"{name}: {text_of_expr(value)}" for name, value in made.values]
+
+    def computing(self) -> ComputedFields | None:
+        """Make the stage that computes fields of each event as it comes; None: there are none."""
+        return self.tree.computed and ComputedFields(self.tree.event, *self.tree.computed, self.tree.tick)
+
+    @property
+    def filled(self) -> Query:
+        """The query over events that have the fields which it computes of each."""
+        return self if self.tree.computed is None else Query(replace(self.tree, computed=None))
 
     def _own_tick(self, said: str | None) -> str | None:
         tick, own = tick_of(said), self.tree.tick
@@ -354,9 +362,10 @@ class Query(Frozen, Pattern):
         """
         if not isinstance(other, Query):
             raise AfaError(f"expected a Query but got {other!r}")
-        if self.tree.where != other.tree.where:
+        if (self.tree.where, self.tree.computed) != (other.tree.where, other.tree.computed):
+            one, another = (", ".join([f"WHERE {each.where}", *each.computed]) for each in (self, other))
             raise AfaError(
-                f"expected a query of the same events, for an operator that runs, but got WHERE {self.where} and {other.where}: "
+                f"expected a query of the same events, for an operator that runs, but got {one} and {another}: "
                 f"make a new operator of it, and feed it what the window still holds"
             )
         mine, its = self.shown_as, other.shown_as
@@ -412,6 +421,13 @@ def _query(tree: Tree, running: Any) -> Query:
     running = running if isinstance(running, Running) else Running(running)
     found = Query.__new__(Query)
     found._fill(tree, running)
+    return found
+
+
+def _timeless(event: type) -> type:
+    """Return a class of events whose times are ints as any other."""
+    fields = tuple((f.name, f.type, f.optional) for f in Schema.of(event, "event").fields)
+    found: type = made(event.__name__, fields, hidden=tuple(getattr(event, HIDDEN, ())))
     return found
 
 

@@ -27,7 +27,7 @@ def another(found: Query, text: str) -> Query:
         The text is no query of these events.
     """
     tree = found.tree
-    given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order_by": tree.order}
+    given: dict[str, Any] = {"event": found.event, "tick": tree.tick, "order_by": tree.order}
     if "match_recognize" in text.lower():
         read: Query = sql(text, **given)
         return read

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import keyword
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,9 +24,9 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from afa.errors import QueryError, did_you_mean
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of, walk
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Ticks, conjunction, conjuncts_of
 from afa.language.bare_numbers import nodes_of
-from afa.language.computed import with_computed
+from afa.language.computed import ComputedKeys
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import EMPTY_MATCH, UNMATCHED, Component, Computed, Either, Pattern, Tree, neighbour_name, rebuilt
 from afa.language.row_pattern import Anchors, read_pattern
@@ -37,12 +36,12 @@ from afa.language.sql_decimals import POWERS
 from afa.language.sql_expressions import MOST_PARTS, Scope, SqlExpressionReader, Variable
 from afa.language.sql_layers import Layers, check_table, layers_of, merged, tables_of
 from afa.language.sql_nodes import check
-from afa.language.sql_order import RANKED, OrderReader, RowsOrdered
+from afa.language.sql_order import OrderReader, RowsOrdered
 from afa.language.sql_select import AnswerReader
-from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, is_computed, statement_of
+from afa.language.sql_statement import FORM, Named, RowPatternMatch, Statement, Word, statement_of
 from afa.language.sql_text import DIALECTS, plain
 from afa.language.sql_views import InputView
-from afa.language.terms import OF_ROW, Aggregate, Classifier, MatchNumber, OfMatch, Ref
+from afa.language.terms import OF_ROW, Aggregate, MatchNumber, OfMatch, Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import DECIMALS, LEFT_OUT, Schema
 from punctuation.durations import ticks
@@ -173,10 +172,10 @@ class _SqlText:
         ties: str | None,
     ) -> None:
         self._part, self._dialect = part, dialect
-        self._schema, self._tick, self._order, self._ties = schema, tick, order, ties
+        self._tick, self._order, self._ties = tick, order, ties
         self._text = statement.text
-        self._kinds = {field.name: field.type for field in schema.fields}
-        self._required = frozenset(field.name for field in schema.fields if not field.optional)
+        self._typed = dict[str, Any]()
+        self._know_fields(schema)
         self._tables: set[str] = set()
         self._le = ""
         self._time: str | None = None
@@ -196,13 +195,18 @@ class _SqlText:
         self._no_row: tuple[str, ...] = ()
         self._shows_no_row = self._of_none = False
         self._asked: Expr | None = None
-        self._typed = dict(self._kinds)
         self._scales = {name: scale for name, (_, scale) in getattr(schema.cls, DECIMALS, {}).items() if scale < len(POWERS)}
         self._neighbours: dict[str, tuple[str, int]] = {}
         self._work = [0]
         ints = tick is None and hasattr(schema.cls, LEFT_OUT)  # of a table without timestamps
         self._times = set() if ints else set(schema.times)
         self._anchors = Anchors(lambda offset: IsNone(FieldRead("e", self._neighbour("", offset))))
+
+    def _know_fields(self, schema: Schema) -> None:
+        self._schema = schema
+        self._kinds = {field.name: field.type for field in schema.fields}
+        self._typed |= self._kinds
+        self._required = frozenset(field.name for field in schema.fields if not field.optional)
 
     def tree(self) -> Tree:
         """Return the tree."""
@@ -295,79 +299,29 @@ class _SqlText:
         for column in bare.find_all(exp.Column):
             self._of_input(column)
 
-        def value(node: Any) -> Expr:
-            return self._scope(None, row=node).value(node)
-
         def condition(node: Any) -> Expr:
             return self._scope(None, row=node).condition(node)
 
-        return self._view.selected(select, value, condition, self._refused)
+        return self._view.selected(select, self._of_row, condition, self._refused)
+
+    def _of_row(self, node: Any) -> Expr:
+        """Return a value of one row."""
+        return self._scope(None, row=node).value(node)
 
     def _with_computed(self, match: RowPatternMatch) -> RowPatternMatch:
         """Return the clauses with fields where PARTITION BY and ORDER BY have expressions, or columns that a view makes."""
-        values, of_view = dict[str, Expr](), set[str]()
-        fields = {name.lower() for name in self._kinds}
-
-        def free(of: str) -> str:
-            names = (f"{of}_{i}" for i in itertools.count())
-            return next(n for n in names if n not in values and n not in fields and n not in self._text.text.lower())
-
-        def field(node: Any, of: str) -> Any:
-            if isinstance(node, exp.Column):
-                self._of_input(node)
-                name, value = self._view.named(node.name) or ("", Const(None))
-                if not name or (isinstance(value, FieldRead) and value.name == name):
-                    return node
-                plain_name = name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
-                if name.lower() in {*fields, "le", "re", "diff"} or not plain_name:
-                    self._key_values |= {name: value} if of == "key" else {}
-                    name = next((known for known, one in values.items() if one == value), None) or free(of)
-                else:
-                    of_view.add(name)
-            elif is_computed(node):
-                for column in node.find_all(exp.Column):
-                    self._of_input(column)
-                value = self._scope(None, row=node).value(node)
-                if any(isinstance(each, FieldRead) and each.name not in self._kinds for each in walk(value)):
-                    raise self._refused(node, f"expected columns of one row in {self._said(node)} but got PREV or NEXT")
-                if any(isinstance(each, (MatchNumber, Classifier)) for each in walk(value)):
-                    raise self._refused(node, f"expected columns of one row in {self._said(node)} but got what only a match has")
-                name = next((known for known, one in values.items() if one == value), None) or free(of)
-            else:
-                return node
-            values[name] = value
-            return self._text.replaced(node, exp.column(exp.to_identifier(name, quoted=True)))
-
-        partition = tuple(field(node, "key") for node in match.partition)
-        order = tuple(each.copy() for each in match.order)
-        for i, each in enumerate(order):
-            if i or each.args.get("desc") or not self._may_be_le(each.this):
-                made = field(each.this, "order")
-                each.meta[RANKED] = each.meta.get(RANKED, False) or (not i and made is not each.this)
-                each.set("this", made)
-        if not values:
-            return match
-        reader = self._scope(None)
-        times = [name for name, value in values.items() if reader._is_time(value)]
-        scales = {name: reader._scale(value) for name, value in values.items()}
-        cls, self._computed = with_computed(self._schema, values, times, self._view.condition, match.place)
-        self._schema = Schema.of(cls, "event")
-        more = [field for field in self._schema.fields if field.name in values]
-        self._kinds |= {field.name: field.type for field in more}
-        self._typed |= self._kinds
-        self._required |= {field.name for field in more if not field.optional}
-        self._times |= set(times)
-        self._scales |= {field.name: scale for field in more if field.type is float and (scale := scales[field.name]) is not None}
-        self._hidden_key = frozenset({*values} - of_view)
-        return replace(match, partition=partition, order=order)
-
-    def _may_be_le(self, node: Any) -> bool:
-        """Return whether what orders rows first is a column of the table, perhaps renamed, that is a time or an int."""
-        named = self._view.named(node.name) if isinstance(node, exp.Column) else None
-        if named is None or not isinstance(named[1], FieldRead):
-            return False
-        name, instant = named[1].name, self._schema.instant
-        return name == instant if instant in self._kinds else self._kinds.get(name, int) in (int, None)
+        keys = ComputedKeys(self._text, self._schema, self._view, self._of_row, self._of_input)
+        found = keys.fields_in(match)
+        if keys.values:
+            reader = self._scope(None)
+            times = {name for name, value in keys.values.items() if reader._is_time(value)}
+            scales = {name: scale for name, value in keys.values.items() if (scale := reader._scale(value)) is not None}
+            cls, self._computed = keys.computed(times, match.place)
+            self._know_fields(Schema.of(cls, "event"))
+            self._times |= times
+            self._scales |= {name: scale for name, scale in scales.items() if self._kinds[name] is float}
+            self._hidden_key, self._key_values = frozenset(keys.hidden), keys.called
+        return found
 
     def _within(self, node: Any) -> int | None:
         """Return the window in ticks."""

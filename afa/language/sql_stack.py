@@ -19,7 +19,7 @@ from afa.language.sql_reader import parts_of, read
 from afa.language.sql_statement import RowPatternMatch
 from afa.language.stacked_query import StackedQuery
 from afa.language.terms import OF_ROW, Aggregate, Ref
-from afa.schema import DECIMALS, SCALARS, Schema
+from afa.schema import DECIMALS, DIGITS, SCALARS, Schema
 
 
 def query_of(
@@ -49,8 +49,7 @@ def query_of(
             places = own_places(tree, [name for name, _ in places])
             tree = replace(tree, returns=(*(tree.returns or ()), *places))
         links.append(Query(replace(tree, tick=tick)))
-    alone = len(links) == 1 and links[0].tree.computed is None
-    return links[0] if alone else StackedQuery(links, unordered)
+    return links[0] if len(links) == 1 else StackedQuery(links, unordered)
 
 
 def _event_of(inner: Query, match: RowPatternMatch, hidden: tuple[str, ...]) -> type:
@@ -70,9 +69,10 @@ def _event_of(inner: Query, match: RowPatternMatch, hidden: tuple[str, ...]) -> 
         if first is not None and field.name.lower() == first.this.name.lower():
             counts = field.name not in times and match.within is None and not _is_le(tree, field.name)
             first.meta[RANKED] = field.optional or counts
-    of_key_scales = {name: scale for name, (_, scale) in getattr(tree.event, DECIMALS, {}).items() if name in of_key}
-    kinds, decimals = tuple((f.name, f.type, f.optional) for f in fields), {**of_key_scales, **dict(tree.decimals)}
-    found: type = made(tree.payload, kinds, tuple(times), tuple(dates), hidden, tuple(decimals.items()))
+    decimals = {name: digits for name, digits in getattr(tree.event, DECIMALS, {}).items() if name in of_key}
+    decimals |= {name: (DIGITS, scale) for name, scale in tree.decimals}
+    kinds, about = tuple((f.name, f.type, f.optional) for f in fields), ((DECIMALS, tuple(decimals.items())),)
+    found: type = made(tree.payload, kinds, tuple(times), tuple(dates), hidden, about)
     return found
 
 

@@ -25,6 +25,7 @@ from afa.schema import Schema
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
+CALLED = "several MATCH_RECOGNIZE over one another"
 OF_EACH = ("engine", "max_bytes", "partial_matches", "tick")
 """Options of each operator."""
 TAKES = (*OF_EACH, "id", "late", "speculation", "threads")
@@ -63,17 +64,9 @@ class StackedQuery(Pattern):
             " here", ": afa.find, afa run, its operator() and afa.spark.match take it; each query alone is one of its .links"
         )
 
-    @property
-    def _called(self) -> str:
-        many = len(self.links) > 1
-        return "several MATCH_RECOGNIZE over one another" if many else "expressions in PARTITION BY or ORDER BY"
-
     def _unfit(self, where: str, way: str = "") -> AfaError:
-        """Return the error for what takes one query over columns only."""
-        wanted, got = "one MATCH_RECOGNIZE", repr(self)
-        if len(self.links) == 1:
-            wanted, got = "columns in PARTITION BY and ORDER BY", f"expressions ({', '.join(self.links[0].computed)})"
-        return AfaError(f"expected {wanted}{where} but got {got}{way}")
+        """Return the error for what takes one query only."""
+        return AfaError(f"expected one MATCH_RECOGNIZE{where} but got {self!r}{way}")
 
     def check_time(self) -> None:
         """Refuse what has no order of a stream."""
@@ -85,8 +78,7 @@ class StackedQuery(Pattern):
     def operator(self, **options: Unpack[OperatorOptions]) -> Any:
         """Make an operator of each, used as one, a `RowChain`; options: `TAKES`, as of `Query.operator`."""
         shared = self._shared(Options(**said_options(options, "StackedQuery.operator")).said)
-        made = [link.operator(**each) for link, each in zip(self.links, shared)]
-        return made[0] if len(made) == 1 else RowChain(*made)
+        return RowChain(*(link.operator(**each) for link, each in zip(self.links, shared)))
 
     def operator_by(self, key: str, /, **options: Any) -> NoReturn:
         """Refuse to match within the values of another column."""
@@ -97,15 +89,13 @@ class StackedQuery(Pattern):
         if list(arcs):
             raise AfaError(f"expected no arcs= beside {self!r}, whose snapshot has those of each")
         shared = zip(self.links, self._shared(options_again(options)))
-        if len(self.links) == 1:
-            return next(link.restore(blob, **each) for link, each in shared)
         return RowChain.restore([functools.partial(link.restore, **each) for link, each in shared], blob)
 
     def _shared(self, said: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the options of each operator."""
         self.check_time()
         own_key(self, said)
-        check_options(said, TAKES, self._called)
+        check_options(said, TAKES, CALLED)
         of_each = {name: said[name] for name in OF_EACH if name in said}
         return [said, *([of_each] * (len(self.links) - 1))]
 
@@ -120,7 +110,7 @@ class StackedQuery(Pattern):
     def in_parts(self, said: Mapping[str, Any]) -> PatternInParts:
         """Return what makes operators for parts of the keys, on workers of Spark."""
         self.check_time()
-        check_options(said, ("time",), f"{self._called} on Spark")
+        check_options(said, ("time",), f"{CALLED} on Spark")
         for link in self.links:
             check_units(link, link.tick, (), 'tick="us"')
             if link.tick not in (None, "us"):

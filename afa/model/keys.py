@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -24,8 +24,6 @@ class Keys:
             raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
         self.names: tuple[str, ...] = tuple(names)
         self.single = isinstance(key, str)
-        self.filled: Callable[[Change], Any] | None = None
-        """What makes of a change that comes the event that has the fields; None: it has them."""
         self._schema = None if automaton.event_schema is None else automaton.event_schema._replace(tick=tick)
         fields = automaton.event_schema.cls._fields if automaton.event_schema else ()
         self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
@@ -47,8 +45,6 @@ class Keys:
 
     def of_change(self, change: Change) -> Any:
         """Return the key of an event; the change's own key if the event lacks a field of the key; refuse one that has neither."""
-        if self.filled is not None:
-            return self.of(self.filled(change))
         try:
             return self.of(change.payload if self._schema is None else self._schema.dated(change.payload, change.le))
         except AttributeError as error:

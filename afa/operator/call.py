@@ -115,8 +115,8 @@ class Core(Twins, Member):
         self.keys: Keys | None = None  # how keys are made, if there are any
         self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
-        self.taken = schema  # the events that come; a stage may add fields to them
-        self.filled: Callable[[Change], Any] | None = None  # what makes of a change the event with the fields that are computed
+        self.taken = self.tells = schema  # the events that come, a stage may add fields to them; and as they are told of
+        self.filled: Callable[[Any], Any] | None = None  # what makes of an event that comes one with the fields that are computed
         self.named = None if options.id is None else NamedEvents(automaton, options.id, self.journal)
         self.told: PathOutput | None = told_by(automaton, schema, self.sequence, options)
         self.members: Members | None = None if self.told is None else self.told.members  # what comes with each match
@@ -151,8 +151,13 @@ class Core(Twins, Member):
         self.taken = schema._replace(tick=self.tick)
         if self.named is not None:
             self.named.check_field(schema)
-        if self.told is not None and self.told.members is not None:
-            self.told.members.event = schema
+        self.tell_as(self.taken)
+
+    def tell_as(self, schema: Schema) -> None:
+        """Tell of events with these fields only, the first ones."""
+        self.tells = schema
+        if self.members is not None:
+            self.members.tell(schema)
 
     def show(self, fields: type) -> None:
         """Let tables of output have the fields of a NamedTuple class: the first ones of matches, or those that a stage makes."""
@@ -172,15 +177,19 @@ class Core(Twins, Member):
         return parts if self.named is None else self.named.resolved(self, parts, rows)
 
     def key_of(self, item: Any, key: Hashable = UNSAID) -> Hashable:
-        """Return the key of an item of the event input: the one that is said, else its own. None: none, or its id tells it."""
-        if not isinstance(item, Change) or (key is UNSAID and self.named is not None):
-            return None
-        if self.keys is not None:
-            found: Hashable = take_key(self.keys.of_change(item) if key is UNSAID else key)
+        """Return the key of an item of the event input: the one that is said, else its own. None: none, or it is told later."""
+        keys = self.keys if key is not UNSAID else None if self.named is not None else self.keys_at_once
+        if isinstance(item, Change) and keys is not None:
+            found: Hashable = take_key(keys.of_change(item) if key is UNSAID else key)
             return found
-        if key is not UNSAID:
+        if isinstance(item, Change) and key is not UNSAID:
             raise ChangeError(f"expected a key for a Keyed only but got key={key!r} for an Operator")
         return None
+
+    @property
+    def keys_at_once(self) -> Keys | None:
+        """How keys are made of events as they come. None: there are none, or they are made of fields that a stage computes."""
+        return self.keys if self.filled is None or (self.keys is not None and self.keys.columns) else None
 
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""

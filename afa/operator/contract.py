@@ -90,6 +90,15 @@ class Pattern(ABC):
         """
         return None
 
+    def computing(self) -> Any:
+        """Make the stage `ComputedFields` in front of all others, which computes fields of each event; None: there is none."""
+        return None
+
+    @property
+    def filled(self) -> Pattern:
+        """The pattern over events that have these fields."""
+        return self
+
     def with_tick(self, tick: str | None) -> Pattern:
         """Return the pattern where one int of LE counts ``tick``, if it does not say that itself and reads otherwise for it."""
         return self

@@ -14,6 +14,7 @@ import numpy as np
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import as_diff
+from afa.model.keys import take_key
 from afa.operator.gapless import check_number
 from afa.schema import as_ticks
 from afa.state.plain import Unfit
@@ -63,6 +64,18 @@ def take_vain(core: Any, change: Change, promised: int) -> None:
     at = "" if change.key is None else f" of key {change.key!r}"
     where = f"at le={change.le}{at} before {promised} (promised)"
     core.late.take(change, f"expected the insertion of {change.payload!r} {where} but got its retraction only")
+
+
+def come(core: Any, change: Change, key: Hashable = None) -> Change:
+    """Return the change of an event as it comes, in its form, with its full lifetime and its key."""
+    schema, payload = core.taken, change.payload
+    if schema is not None:
+        payload = schema.take(schema.dated(payload, change.le))
+    event = payload if core.filled is None else core.filled(payload)
+    if key is None and core.keys is not None and not core.keys.columns:
+        key = take_key(core.keys.of_change(change._replace(payload=event)))
+    found: Change = core.timed(change, event, key)
+    return found._replace(payload=payload)
 
 
 def typed(core: Any, change: Change, key: Hashable) -> Change:

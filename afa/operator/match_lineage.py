@@ -21,7 +21,7 @@ def held_of(core: Any, shown: Schema) -> LineageSource:
     if not core.options.keep_payloads:
         raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
     table, faults = core.arcs.table, core.faults is not None
-    return LineageSource(core.engine, core.automaton, table, core.progress, faults, shown, core.taken, core.longest)
+    return LineageSource(core.engine, core.automaton, table, core.progress, faults, shown, core.tells, core.longest)
 
 
 def lineage_in(core: Any, match: Any, chosen: Chosen | None = None, collapsed: bool = False) -> Lineage:

@@ -62,6 +62,12 @@ class Members:
         self._place = names.index(asked) if asked in names else None
         self._order = None if sequence is None or event is None else placing(sequence, event)
 
+    def tell(self, event: Schema) -> None:
+        """Tell of events with these fields only, the first ones."""
+        if self._place is not None and self._place >= len(event.fields):
+            raise AfaError(f"expected members=<a field of {event.describe()}> but got members={self.asked!r}")
+        self.event = event
+
     def of(self, events: Events) -> Any:
         """Return the members of a match: a tuple; or by component, where the automaton has components."""
         if not self.named:

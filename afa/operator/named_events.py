@@ -19,7 +19,7 @@ from afa.io.event_batch import EventBatch, batch_of
 from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
 from afa.model.keys import take_key
-from afa.operator.event_input import as_it_came
+from afa.operator.event_input import as_it_came, come
 from afa.schema import Schema, as_ticks, is_record
 from afa.state.plain import Unfit, keys_in
 from afa.state.sound import wanted
@@ -53,16 +53,14 @@ class InsertedRows:
     def change(self, core: Any, i: int) -> Change:
         """Return a row as a change in its form."""
         schema = core.taken
-        payload = schema.take(schema.cls(*(_value(self._fields[field.name], field.type, i) for field in schema.fields)))
+        payload = schema.cls(*(_value(self._fields[field.name], field.type, i) for field in schema.fields))
         key = None if self._keys is None else take_key(self._keys[1][self._keys[0][i]])
-        re = None if self._re is None else int(self._re[i])
-        found: Change = core.timed(Change(payload, int(self._le[i]), re), payload, key)
-        return found
+        return come(core, Change(payload, int(self._le[i]), None if self._re is None else int(self._re[i])), key)
 
 
 def rows_in(core: Any, table: Table, place: int) -> InsertedRows | None:
     """Return a table as rows, if it holds insertions only, of a plain form; ``place``: that of the id among the event's fields."""
-    keys, field = core.keys, core.taken.fields[place]
+    keys, field = core.keys_at_once, core.taken.fields[place]
     if "kind" in table.names or field.type not in (int, str) or field.name == core.taken.instant:
         return None
     try:
@@ -174,11 +172,7 @@ class NamedEvents:
         return self._known(core, self._name_of(core.taken, payload))
 
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
-        schema: Schema = core.taken
-        if key is None and core.keys is not None and not core.keys.columns:
-            key = take_key(core.keys.of_change(item))
-        payload = schema.take(schema.dated(item.payload, item.le))
-        change = core.timed(item, payload if core.filled is None else core.filled(item), key)._replace(payload=payload)
+        change = come(core, item, key)
         name = change.payload[self._place]
         if name is None:
             raise ChangeError(f"expected an id (id={self.field!r}) but got {self.field}=None in {change.payload!r}")

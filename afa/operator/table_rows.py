@@ -26,7 +26,7 @@ def rows_of(core: Core, batch: Table, arcs: Sequence[Arc], mixed: bool) -> list[
 
 def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table, or those at some places, as event changes."""
-    schema, keys = core.taken, core.keys
+    schema, keys = core.taken, core.keys_at_once
     names = ["payload"] if schema is None else [field.name for field in schema.fields]
     clash = [name for name in names if name in TIMES]
     if clash:

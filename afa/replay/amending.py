@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.change import Change
-from afa.frames.asked import SWEEPS
+from afa.frames.asked import SWEEPS, check_columns
 from afa.frames.found import Columns, rows_at, written
 from afa.frames.frame_reading import End
 from afa.io.frame import Frame
@@ -105,6 +105,7 @@ def amend(
     """
     asked = options_of(options, "amend", SWEEPS)
     asking = question(pattern, source, asked, (time, until, None, end), arcs)
+    check_columns(asking.plan.computed, "afa.amend")
     come = changed(changes, asking)
     asking = asking._replace(plan=waiting(asking.plan, come.arcs))
     columns = _difference(asking, come, applied)

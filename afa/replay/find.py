@@ -9,7 +9,6 @@ import numpy as np
 
 from afa.errors import AfaError
 from afa.frames.asked import TAKES, asked, taken_options
-from afa.frames.computed_columns import with_computed
 from afa.frames.found import rows_at, written
 from afa.frames.frame_reading import End, FrameReading, finest_times
 from afa.frames.lanes import LaneHistory, history_of, matches_of
@@ -40,7 +39,7 @@ def found_by_rank(
     for name, value in beside.items():
         if value is not None and (name, value) != ("end", "latest"):
             raise AfaError(f"{name}={value!r} can't be combined with ORDER BY {pattern.tree.rank} because rows have no time there")
-    finest = finest_times(frame, Schema.of(pattern.tree.event, "event"))
+    finest = finest_times(frame, pattern.events)
     tick = options.tick or pattern.tick or (finest and unit_of_times(frame.times(finest), finest))
     plan = asked(ranked, options.but(tick=tick))
     columns = fields_of(frame, plan)
@@ -48,7 +47,8 @@ def found_by_rank(
     if diff is not None:
         columns["diff"] = frame.counts(diff)
     found = matches_of(columns, plan, threads, "latest", history)
-    plan = plan._replace(shown=plan.shown._replace(times=pattern.shown.times))
+    times = Schema.of(pattern.tree.event, "event").times
+    plan = plan._replace(shown=plan.shown._replace(times=pattern.shown.times), events=plan.events._replace(times=times))
     without = {name: column for name, column in found.items() if name not in ("le", "re")}
     if pattern.tree.distinct:  # no lifetime tells them apart
         first: dict[Any, int] = {}
@@ -144,14 +144,17 @@ def find(
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
     said, threads = taken_options(options, "find", TAKES, threads)
+    history: LaneHistory | None = None
     if is_stored(frame):
         if device is not None:
             raise AfaError(f"device={device!r} can't be combined with files because only the stretches are read that may match")
         from afa.replay.replaying import replayed
-        from afa.replay.stored import schema_of, table_of_files
+        from afa.replay.stored import Stored, schema_of
 
         pattern = over_columns(pattern, lambda: schema_of(frame))
-        if not isinstance(pattern, StackedQuery):
+        if getattr(pattern, "ranked", None) is not None:
+            opened = Stored(frame).whole()
+        elif not isinstance(pattern, StackedQuery):
             return replayed(pattern, frame, said, (time, until, diff, end)).matches
     else:
         opened = Frame.opened(frame)
@@ -160,12 +163,9 @@ def find(
         frame, pattern = opened.given, over_columns(pattern, lambda: opened.given)
     if isinstance(pattern, StackedQuery):
         check_options(said.said, OF_EACH, f"afa.find over {pattern}")
-        if pattern.links[0].tree.computed is not None and is_stored(frame):
-            frame = table_of_files(frame)
         for place, each in enumerate(pattern.links):
             given: Any = {"time": each.tree.time} if place else {"time": time, "until": until, "diff": diff}
-            link, frame = with_computed(each, frame, given["time"], said.tick)
-            frame = find(link, frame, end=end, threads=threads, device=device, **given, **said.said)
+            frame = find(each, frame, end=end, threads=threads, device=device, **given, **said.said)
         return frame
     if (ranked := getattr(pattern, "ranked", None)) is not None:
         return found_by_rank(pattern, ranked, opened, said, threads, {"time": time, "until": until, "end": end}, diff, history)

@@ -73,7 +73,7 @@ class Question(NamedTuple):
     @property
     def key_names(self) -> list[str]:
         """The columns of the key."""
-        return [name for name in self.plan.keys if name != self.plan.events.instant]
+        return [name for name in self.plan.keys if name != self.plan.events.instant and name not in self.plan.made]
 
     @property
     def about_names(self) -> list[str]:

@@ -198,6 +198,8 @@ def planned(asking: Question, needs: Necessary) -> ReplayPlan:
 
 def why_all(asking: Question, needs: Necessary, longest: int) -> str | None:
     """Return the reason why all rows have to be replayed; None: they need not."""
+    if asking.plan.computed is not None:
+        return "keys, or an order of rows, are computed of them"
     if asking.by_span is None:
         return "a stage in front of the operator looks at what was before a match"
     if not needs.witnesses:

@@ -336,11 +336,6 @@ def schema_of(source: Any) -> pa.Schema:
     return _dataset(source)[1].schema
 
 
-def table_of_files(source: Any) -> pa.Table:
-    """Return all rows of files, in memory."""
-    return _dataset(source)[1].to_table()
-
-
 def _dataset(source: Any) -> tuple[str, ds.Dataset]:
     if isinstance(source, ds.Dataset):
         if getattr(source, "_scan_options", None):

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from afa.errors import AfaError
-from afa.frames.asked import BACKTESTS
+from afa.frames.asked import BACKTESTS, check_columns
 from afa.frames.frame_reading import End, FrameReading
 from afa.frames.prepared import prepared
 from afa.io.frame import Frame
@@ -92,6 +92,8 @@ def backtest(
     reading = FrameReading.of(empty, variants[0], time, until, diff, end)
     plans = plans_of(labels, variants, empty, reading, said)
     first = plans[0]
+    for plan in plans:
+        check_columns(plan.computed, "afa.spark.backtest")
     if not first.keys:
         raise AfaError(f"expected the names of key columns but got key=None{ONE_KEY}")
     key_types(events.schema, first.keys)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -12,10 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.language.stacked_query import StackedQuery
-from afa.schema import Schema
 from afa.spark.shipped import shipped
 from afa.spark.typed import SPARK, column, micros, taken
-from speculation.computed_fields import ComputedFields, ComputedValue
+from speculation.computed_fields import ComputedValue
 
 
 def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], DataFrame], list[str]]:
@@ -23,12 +21,11 @@ def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], Dat
 
     ``time`` is the column of times. Times among them are microseconds, as elsewhere on Spark.
     """
-    first = query.links[0] if isinstance(query, StackedQuery) else None
-    made = None if first is None else first.tree.computed
-    if first is None or made is None:
+    first, *rest = getattr(query, "links", (query,))
+    stage = first.computing() if isinstance(first, Query) else None
+    if stage is None:
         return query, lambda rows: rows, []
-    links = (Query(replace(first.tree, computed=None)), *query.links[1:])
-    stage, instant = ComputedFields(first.tree.event, *made), Schema.of(made.event, "event").instant
+    instant = stage.event_schema.instant
 
     def with_columns(rows: DataFrame) -> DataFrame:
         kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
@@ -46,7 +43,7 @@ def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], Dat
             rows = rows.withColumn(value.field.name, of(*map(read, value.read)))
         return rows
 
-    return links[0] if len(links) == 1 else StackedQuery(links, query.unordered), with_columns, first.computed
+    return StackedQuery([first.filled, *rest], query.unordered) if rest else first.filled, with_columns, first.computed
 
 
 def _of_row(value: ComputedValue) -> Callable[..., Any]:

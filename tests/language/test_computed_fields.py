@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import afa
 from afa import AfaError, ChangeError, Punctuation, QueryError, SnapshotError, insert, retract
+from afa.language.query_text import another
+from speculation.computed_fields import ComputedValue
 
 
 class Reading(NamedTuple):
@@ -187,21 +190,15 @@ def test_dicts_ids_promises_and_neighbours() -> None:
 
 def test_what_is_refused() -> None:
     query = afa.sql(sql(COMPUTED), event=Reading)
-    with pytest.raises(AfaError, match=r"expected columns in PARTITION BY and ORDER BY here but got expressions \(key_0: "):
-        query.automaton  # noqa: B018
-    with pytest.raises(AfaError, match=r"expected options of expressions in PARTITION BY or ORDER BY, .* but got members='x'"):
-        query.operator(members="x")
+    with pytest.raises(AfaError, match=r"expected members=<a field of Reading\(.*\)> but got members='key_1'"):
+        query.operator(members="key_1")
     op: Any = query.operator()
     op.push(insert(Reading("a", None, 1.0), 1))
     other: Any = afa.sql(sql(COMPUTED.replace("% 2", "% 3")), event=Reading)
     with pytest.raises(SnapshotError, match=r"expected a snapshot of a query whose rows have key_0: .*, order_0: "):
         other.restore(op.snapshot())
-    for call in (
-        lambda: afa.backtest({"one": query}, FRAME),
-        lambda: afa.backtest({"one": query}, afa.prepared(FRAME, key="sensor", time="at")),
-    ):
-        with pytest.raises(AfaError, match=r"expected columns in PARTITION BY and ORDER BY but got expressions \(key_0: "):
-            call()
+    with pytest.raises(AfaError, match=r"expected a query of the same events, .* but got WHERE None, key_0: .* % 2, .* % 3, "):
+        query.changes_to(other)
     with pytest.raises(ChangeError):
         op.push(insert(Reading(5, None, 1.0), 2))  # type: ignore[arg-type]
     assert op.push(insert(Reading("A", None, 2.0), 3))[0].payload.of == "a"  # a call that fails leaves nothing
@@ -250,7 +247,8 @@ def test_columns_of_a_view_whose_names_no_field_can_have() -> None:
 
 def test_pickled_queries_and_ints_beyond_64_bits() -> None:
     query: Any = afa.sql(sql(COMPUTED), event=Reading)
-    assert pickle.loads(pickle.dumps(query)).links == query.links == afa.sql(sql(COMPUTED), event=Reading).links
+    assert pickle.loads(pickle.dumps(query)) == query == afa.sql(sql(COMPUTED), event=Reading)
+    assert query != afa.sql(sql(COMPUTED.replace("% 2", "% 3")), event=Reading)
     text = counted("PARTITION BY EXTRACT(DAY FROM at) * 9223372036854775807 ORDER BY at")
     for call in (lambda: afa.find(text, FRAME), lambda: afa.sql(text, event=FRAME).operator().push_many([FRAME], time="at")):
         with pytest.raises(afa.Int64Error, match=r"(?s)expected an int64 but got 18446744073709551614.*in key_0"):
@@ -266,8 +264,6 @@ def test_ids_name_events_as_they_come() -> None:
     op = query.restore(op.snapshot(), id="x")
     assert [each.diff for each in op.push(retract({"x": 1.0}, 1))] == [-1]
     assert isinstance(afa.Operator.restore(query, op.snapshot(), id="x"), type(op))
-    with pytest.raises(AfaError, match="expected no arcs= beside StackedQuery"):
-        afa.Operator.restore(query, op.snapshot(), id="x", arcs=query.links[0].automaton.arcs)
     with pytest.raises(AfaError, match=r"expected id=<a field of Reading\(sensor: .*\)> but got id='key_0'"):
         query.operator(id="key_0")
 
@@ -290,3 +286,119 @@ def test_what_is_late_is_handed_over_as_it_came(engine: Any) -> None:
     ]
     assert {type(each.payload) for each in late} == {Reading}
     query.operator().push_many(late[:2])
+
+
+KEYS = "PARTITION BY upper(sensor), CAST(at AS DATE) ORDER BY at, x * 2 NULLS LAST"
+CHOOSE = random.Random(3)
+STARTS = datetime(2026, 1, 1)
+MANY = pa.table(
+    {
+        "sensor": [CHOOSE.choice("aAbB") for _ in range(9000)],
+        "at": [STARTS + timedelta(minutes=i // 2) for i in range(9000)],
+        "x": [float(i % 2 + 2 * CHOOSE.randint(0, 9)) for i in range(9000)],
+    }
+)
+BESIDE = {
+    "key_0": pc.utf8_upper(MANY["sensor"]),
+    "key_1": pc.floor_temporal(MANY["at"], unit="day"),
+    "order_0": pc.multiply(MANY["x"], 2),
+}
+"""What is computed of each row, as columns."""
+
+
+def steps(n: int, keys: str = KEYS) -> str:
+    return sql(keys, within="WITHIN INTERVAL '1' HOUR").replace("b.x > a.x", f"b.x > a.x + {n}")
+
+
+def rows_of(table: Any) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def test_all_doors_over_frames_and_files(tmp_path: Path) -> None:
+    """Their matches are those over columns that hold what is computed."""
+    whole, by_columns = MANY, "PARTITION BY key_0, key_1 ORDER BY at, order_0"
+    for name, column in BESIDE.items():
+        whole = whole.append_column(name, column)
+    expected = {n: rows_of(afa.find(steps(n, by_columns), whole)) for n in (0, 5)}
+    assert min(map(len, expected.values())) > 500
+    queries = {n: afa.sql(steps(n), event=MANY) for n in (0, 5)}
+    pq.write_table(MANY, tmp_path / "many.parquet", row_group_size=2000)
+    file, history = tmp_path / "many.parquet", afa.prepared(MANY)
+    for frame in (MANY, history, file):
+        for options in ({}, {"engine": "interpreted"}) if frame is not history else ({}, {}):
+            tested = afa.backtest(queries, frame, **options)
+            assert tested.table["matches"].to_pylist() == [*map(len, expected.values())]
+            for n in queries:
+                mine = tested.matches.filter(pc.equal(tested.matches["variant"], n)).drop_columns("variant")
+                assert rows_of(mine) == expected[n] == rows_of(afa.find(queries[n], frame, **options))
+    assert afa.backtest(queries, MANY, counts=True).table["matches"].to_pylist() == [*map(len, expected.values())]
+    assert afa.backtest(queries, MANY).by_operator == {}
+    other_keys = {"one": queries[0], "other": afa.sql(steps(0, KEYS.replace("upper", "lower")), event=MANY)}
+    assert afa.backtest(other_keys, MANY).table["matches"].to_pylist() == [len(expected[0])] * 2
+    found = afa.replay.replay(queries[0], file)
+    assert rows_of(found.matches) == expected[0]
+    assert "keys, or an order of rows, are computed of them" in str(found.plan)
+    swept = afa.replay.sweep(queries, file)
+    assert {n: rows_of(table) for n, table in swept.matches.items()} == expected
+    with pytest.raises(QueryError, match=r"expected columns in PARTITION BY and ORDER BY for afa.amend but got expr \(key_0"):
+        afa.replay.amend(queries[0], file, MANY.slice(0, 1))
+
+
+def test_one_query_as_any_other() -> None:
+    """Drawn, explained, with members and lineage, with reasons, changed while it runs, in another text over its events."""
+    query: Any = afa.sql(sql(COMPUTED, within="WITHIN 20"), event=Reading)
+    assert "<svg" in query.draw()
+    assert "a" in str(query.explain())
+    assert "Query" in query._repr_html_()
+    assert query.event is Reading
+    assert query.key == ("key_0", "key_1")
+    rows = [insert(Reading("a", None, 1.0), 1), insert(Reading("A", None, 2.0), 3), insert(Reading("A", None, 3.0), 5)]
+    op = query.operator(members="x")
+    match = op.push_many(rows)[0]
+    assert match.members == {"a": (1.0,), "b": (2.0, 3.0)}
+    assert match.key == ("A", 1)
+    (first, *_) = op.lineage(match).events()["a"]
+    assert first.payload == Reading("a", 1, 1.0)
+    assert type(first.payload) is Reading
+    frame = {"sensor": ["a", "A", "A"], "x": [1.0, 2.0, 3.0], "at": [1, 3, 5]}
+    assert afa.find(query, frame, members="x")["members"].tolist() == [match.members, {"a": (2.0,), "b": (3.0,)}]
+    (whole, _) = afa.find(query, frame, members=True)["members"].tolist()
+    assert {type(each.payload) for each in whole["b"]} == {Reading}
+    reasons = afa.Reasons(query.operator())
+    (announced,) = reasons.push_many([rows[0], rows[2]])
+    assert announced.because.text == "Announced: 'A, 5, 3.0' is its last event."
+    gone, come = reasons.push(rows[1])[:2]
+    assert (gone.diff, come.diff) == (-1, 1)
+    assert "arrived late" in gone.because.text
+    later = afa.sql(sql(COMPUTED, within="WITHIN 20").replace("b.x > a.x", "b.x > a.x + 1"), event=Reading)
+    op = query.operator()
+    op.push(rows[0])
+    op.push_many([*query.changes_to(later).arcs])
+    assert [each.diff for each in op.push_many([insert(Reading("a", None, 1.5), 7), insert(Reading("a", None, 3.0), 9)])] == [1, 1]
+    assert another(query, sql(COMPUTED, within="WITHIN 20")) == query
+
+
+def test_a_field_is_computed_once_of_an_event_that_is_pushed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, of = list[str](), ComputedValue.of
+    monkeypatch.setattr(ComputedValue, "of", lambda self, payload: [asked.append(self.field.name), of(self, payload)][1])
+    op: Any = afa.sql(sql(COMPUTED, within="WITHIN 20"), event=Reading).operator()
+    op.push(insert(Reading("a", None, 1.0), 1))
+    assert sorted(asked) == ["key_0", "key_1", "order_0"]
+    op.push_many([{"sensor": "a", "x": 1.0, "at": 3}])
+    assert len(asked) == 6
+
+
+@pytest.mark.parametrize("of", ["t", "(SELECT * FROM t WHERE x > 0)"])
+@pytest.mark.parametrize("keys", ["sensor", "upper(sensor)"])
+def test_rows_last_as_long_as_within_says(of: str, keys: str) -> None:
+    """One rule, whatever stands in front of the operator."""
+    for define in ("b.x > a.x", "b.x > PREV(b.x)"):
+        text = sql(f"PARTITION BY {keys} ORDER BY at, x", of=of, within="WITHIN 20").replace("b.x > a.x", define)
+        query: Any = afa.sql(text, event=Reading)
+        frame = pa.table({"sensor": ["a", "a"], "x": [1.0, 2.0], "at": [1, 3], "until": [21, 23]})
+        assert len(afa.find(query, frame, until="until")) == 1
+        wrong = frame.set_column(3, "until", pa.array([21, 24]))
+        with pytest.raises(ChangeError, match="expected rows that last as long as WITHIN says, 20 ticks, but got le=3, re=24"):
+            afa.find(query, wrong, until="until")
+        with pytest.raises(ChangeError, match="expected rows that last as long as WITHIN says, 20 ticks, but got le=3, re=24"):
+            query.operator().push_many([wrong.rename_columns(["sensor", "x", "at", "re"])], time="at")

@@ -9,7 +9,6 @@ from afa.change import Announced, Change, put_in_order
 from afa.errors import AfaError
 from afa.lineage import Lineage
 from afa.model.arctable import ArcEvent
-from afa.model.keys import take_key
 from afa.operator.call import Output
 from afa.operator.match_lineage import lineage_in
 from afa.operator.tables import CallInput, Item
@@ -25,8 +24,8 @@ def push_item(operator: Any, item: Item) -> Output:
     core = operator._core
     port, change, key = item
     made = core.keys is not None and not core.keys.columns  # else it came beside the event
-    if key is None and made and core.named is None and port == "event" and isinstance(change, Change):
-        item = port, change, take_key(core.keys.of_change(change))
+    if key is None and made and port == "event":
+        item = port, change, core.key_of(change)
     found: Output = operator._run(CallInput(core.resolved([item])), True)
     return found
 

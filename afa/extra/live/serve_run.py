@@ -230,7 +230,7 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
 def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, pace: Pace, folder: str) -> LiveOperator:
     job, shown = made.job, made.pattern.shown
     out, times = OutputTable(operator, shown, job.keys, first, None), batches_in.times
-    leave = leaving(times, "arrow", shown, operator._core.taken, job.keys)
+    leave = leaving(times, "arrow", shown, operator._core.automaton.event_schema, job.keys)
 
     def texts(part: Any) -> list[dict[str, Any]]:
         rows = in_text(as_times(out.in_schema(part), leave)).to_pylist()
