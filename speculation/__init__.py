@@ -15,8 +15,7 @@ match_numbers MatchNumbers: the ranks of the matches of a query in SQL, which of
 last_before   LastBefore: how long ago something was, as a field of the event
 last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator
-row_filter    RowFilter: WHERE at the input of an operator
-computed_fields ComputedFields: expressions in PARTITION BY and ORDER BY there
+row_view      RowView: WHERE, and fields that are computed of each event, at the input of an operator
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 

@@ -20,9 +20,8 @@ from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
 from speculation.around import Around, Front
 from speculation.before_after import After
-from speculation.computed_fields import ComputedFields
 from speculation.match_numbers import NumberedMatches
-from speculation.row_filter import FilteredInput, RowFilter
+from speculation.row_view import RowView, ViewInput
 
 TAKES = OF_FRAMES
 """The options of an operator that say something of one which takes all rows by time."""
@@ -52,8 +51,8 @@ class OperatorPlan(NamedTuple):
     spanned: Any = None
     lanes: Any = None  # the core of an operator whose history may go in lanes (`afa.frames.lanes`); None: it may not
     numbers: bool = False  # whether a stage behind that makes of matches what leaves: the outermost one of what `make` returns
-    where: RowFilter | None = None  # the stage in front of it that leaves rows out
-    computed: ComputedFields | None = None  # what computes those of its fields that no column of a frame holds
+    where: RowView | None = None  # the stage in front of it that leaves rows out
+    computed: RowView | None = None  # what computes those of its fields that no column of a frame holds
 
     def running(self, threads: bool) -> Any:
         """Return an operator that lets other threads run meanwhile, if there are any."""
@@ -109,7 +108,7 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan
             raise AfaError(f"expected an automaton with event=, {fields}, but got one without a schema")
         check_whole(pattern)
     maker, said = pattern_of(pattern).with_tick(options.tick), options.said
-    computed, filled = maker.computing(), maker.filled
+    computed, filled = computed_by(maker), maker.filled
     if by is not None:
         said.pop("key", None)
 
@@ -122,16 +121,22 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan
     return _of(make, computed)
 
 
-def check_columns(computed: ComputedFields | None, door: str) -> None:
+def computed_by(pattern: Pattern) -> RowView | None:
+    """Return what computes fields of the rows that a pattern is of; None: columns hold them all."""
+    view: RowView | None = pattern.view()
+    return view if view is not None and view.values else None
+
+
+def check_columns(computed: RowView | None, door: str) -> None:
     """Refuse a query that computes fields of rows where only columns will do."""
     if computed is not None:
         raise QueryError(
-            f"expected columns in PARTITION BY and ORDER BY for {door} but got expressions ({', '.join(computed.numbers())}): let "
+            f"expected columns in PARTITION BY and ORDER BY for {door} but got expressions ({', '.join(computed.said)}): let "
             f"the table have a column of each"
         )
 
 
-def _of(make: Callable[[], Any], computed: ComputedFields | None) -> OperatorPlan:
+def _of(make: Callable[[], Any], computed: RowView | None) -> OperatorPlan:
     first = make()
     if not isinstance(first, Matching):
         raise AfaError(
@@ -142,7 +147,7 @@ def _of(make: Callable[[], Any], computed: ComputedFields | None) -> OperatorPla
     kinds = {arc.kind for arc in core.automaton.arcs}
     steady = not isinstance(first, After) and core.automaton.choice is None
     bare, stages = first, dict[type, Any]()
-    for kind in (NumberedMatches, FilteredInput):
+    for kind in (NumberedMatches, ViewInput):
         if type(bare) is kind:
             bare, stages[kind] = bare.operator, bare.stage
     anew, front = isinstance(core.told, ToldAnew), _front(first)
@@ -174,7 +179,7 @@ def _of(make: Callable[[], Any], computed: ComputedFields | None) -> OperatorPla
         spanned=getattr(front, "spanned", None),
         lanes=core if type(bare) in (Operator, Keyed) and _may_go_in_lanes(core) and not (stages and TIMEOUT in kinds) else None,
         numbers=NumberedMatches in stages,
-        where=stages.get(FilteredInput),
+        where=stages.get(ViewInput),
         computed=computed,
     )
 

@@ -43,7 +43,7 @@ from afa.schema import Schema
 from afa.state.key_columns import KeyColumn, KeyColumns
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING
-from speculation.row_filter import RowFilter
+from speculation.row_view import RowView
 
 if TYPE_CHECKING:
     from afa.compiled.device.arena import Arena
@@ -351,7 +351,7 @@ def matches(
     return table
 
 
-def _let_through(columns: dict[str, Any], events: Schema, where: RowFilter) -> dict[str, Any]:
+def _let_through(columns: dict[str, Any], events: Schema, where: RowView) -> dict[str, Any]:
     """Return the rows of which WHERE holds. Raises `Unfit` where the operator has to say why it can't be asked."""
     given = [columns["le"] if field.name == events.instant else columns[field.name] for field in events.fields]
     try:

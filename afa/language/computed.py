@@ -3,7 +3,7 @@
     PARTITION BY upper(sensor) ORDER BY at, size % 10
     events   Reading(sensor, at, size)  ->  Reading(sensor, at, size, key_0, order_1)
 
-An operator has them by the stage `speculation.computed_fields` in front of it; of a frame they are columns more.
+An operator has them by the stage `speculation.row_view` in front of it; of a frame they are columns more.
 """
 
 from __future__ import annotations

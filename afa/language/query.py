@@ -43,11 +43,10 @@ from punctuation.durations import in_units
 from speculation.around import Around
 from speculation.before_after import Before
 from speculation.cleanse import Cleanse
-from speculation.computed_fields import ComputedFields, ComputedInput
 from speculation.layers import Layer, build, parts_of, restore
 from speculation.look_back import LookBack
 from speculation.match_numbers import NumberedMatches
-from speculation.row_filter import FilteredInput, RowFilter
+from speculation.row_view import RowView, ViewInput
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -242,11 +241,8 @@ class Query(Frozen, Pattern):
         found, back = [], self._lowered.back
         if back is not None:
             found.append(Layer("LastBefore", LookBack, lambda _: back.stage()))
-        tree, where = self.tree, self.where
-        if where is not None:
-            found.append(Layer("RowFilter", FilteredInput, lambda _: RowFilter(tree.event, where, tree.tick)))
-        if tree.computed is not None:
-            found.append(Layer("ComputedFields", ComputedInput, lambda _: self.computing()))
+        if self.tree.where is not None or self.tree.computed is not None:
+            found.append(Layer("RowView", ViewInput, lambda _: self.view()))
         answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
             found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))
@@ -268,9 +264,10 @@ class Query(Frozen, Pattern):
         made = self.tree.computed
         return [] if made is None else [f"{name}: {text_of_expr(value)}" for name, value in made.values]
 
-    def computing(self) -> ComputedFields | None:
-        """Make the stage that computes fields of each event as it comes; None: there are none."""
-        return self.tree.computed and ComputedFields(self.tree.event, *self.tree.computed, self.tree.tick)
+    def view(self) -> RowView:
+        """Make the stage by which the query is of those events of which WHERE holds, with fields that are computed of each."""
+        tree, made = self.tree, self.tree.computed
+        return RowView(self.event, self.where, tree.event, *(((), None) if made is None else made[1:]), tree.tick)
 
     @property
     def filled(self) -> Query:
@@ -363,7 +360,7 @@ class Query(Frozen, Pattern):
         if not isinstance(other, Query):
             raise AfaError(f"expected a Query but got {other!r}")
         if (self.tree.where, self.tree.computed) != (other.tree.where, other.tree.computed):
-            one, another = (", ".join([f"WHERE {each.where}", *each.computed]) for each in (self, other))
+            one, another = (", ".join(each.view().said) or "all events" for each in (self, other))
             raise AfaError(
                 f"expected a query of the same events, for an operator that runs, but got {one} and {another}: "
                 f"make a new operator of it, and feed it what the window still holds"

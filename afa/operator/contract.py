@@ -90,8 +90,8 @@ class Pattern(ABC):
         """
         return None
 
-    def computing(self) -> Any:
-        """Make the stage `ComputedFields` in front of all others, which computes fields of each event; None: there is none."""
+    def view(self) -> Any:
+        """Make the stage `RowView` in front of all others; None: all events come, as they are."""
         return None
 
     @property

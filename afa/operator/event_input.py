@@ -67,15 +67,14 @@ def take_vain(core: Any, change: Change, promised: int) -> None:
 
 
 def come(core: Any, change: Change, key: Hashable = None) -> Change:
-    """Return the change of an event as it comes, in its form, with its full lifetime and its key."""
-    schema, payload = core.taken, change.payload
+    """Return the change of an event that comes, with the fields that are computed of it, its full lifetime and its key."""
+    schema, event = core.taken, change.payload
     if schema is not None:
-        payload = schema.take(schema.dated(payload, change.le))
-    event = payload if core.filled is None else core.filled(payload)
+        event = schema.take(schema.dated(event, change.le))
+    event = event if core.filled is None else core.filled(event)
     if key is None and core.keys is not None and not core.keys.columns:
         key = take_key(core.keys.of_change(change._replace(payload=event)))
-    found: Change = core.timed(change, event, key)
-    return found._replace(payload=payload)
+    return timed(core, change, event, key)
 
 
 def typed(core: Any, change: Change, key: Hashable) -> Change:

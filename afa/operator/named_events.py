@@ -55,7 +55,8 @@ class InsertedRows:
         schema = core.taken
         payload = schema.cls(*(_value(self._fields[field.name], field.type, i) for field in schema.fields))
         key = None if self._keys is None else take_key(self._keys[1][self._keys[0][i]])
-        return come(core, Change(payload, int(self._le[i]), None if self._re is None else int(self._re[i])), key)
+        re = None if self._re is None else int(self._re[i])
+        return as_it_came(core, come(core, Change(payload, int(self._le[i]), re), key))
 
 
 def rows_in(core: Any, table: Table, place: int) -> InsertedRows | None:
@@ -172,7 +173,7 @@ class NamedEvents:
         return self._known(core, self._name_of(core.taken, payload))
 
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
-        change = come(core, item, key)
+        change = as_it_came(core, come(core, item, key))
         name = change.payload[self._place]
         if name is None:
             raise ChangeError(f"expected an id (id={self.field!r}) but got {self.field}=None in {change.payload!r}")

@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
+from afa.frames.asked import computed_by
 from afa.language.query import Query
 from afa.language.stacked_query import StackedQuery
 from afa.spark.shipped import shipped
 from afa.spark.typed import SPARK, column, micros, taken
-from speculation.computed_fields import ComputedValue
+from speculation.row_view import ComputedValue
 
 
 def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], DataFrame], list[str]]:
@@ -22,7 +23,7 @@ def computed_rows(query: Any, time: str) -> tuple[Any, Callable[[DataFrame], Dat
     ``time`` is the column of times. Times among them are microseconds, as elsewhere on Spark.
     """
     first, *rest = getattr(query, "links", (query,))
-    stage = first.computing() if isinstance(first, Query) else None
+    stage = computed_by(first) if isinstance(first, Query) else None
     if stage is None:
         return query, lambda rows: rows, []
     instant = stage.event_schema.instant

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
-from afa.frames.asked import check_columns
+from afa.frames.asked import check_columns, computed_by
 from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
 from afa.model.automaton import Automaton
@@ -84,7 +84,7 @@ def _of_situations(pattern: Any, options: Options) -> PatternOptions:
 def _of_query(query: Any, options: Options) -> PatternOptions:
     """Returns the automaton of a query, and what is said of it."""
     query.check_time()
-    check_columns(query.computing(), "afa.spark.replay")
+    check_columns(computed_by(query), "afa.spark.replay")
     tree = query.tree
     check(options.said | {QUERY: True})
     if options.key is not None:

@@ -1,6 +1,6 @@
 """The stages of a pattern around the operator of a bucket, and their state.
 
-    rows, promise -> RowFilter, LastBefore -> operator -> MatchNumbers -> changes
+    rows, promise -> RowView, LastBefore -> operator -> MatchNumbers -> changes
                   -> Deriving              ->
 
 They are the pattern's own (`Query.stages`), as they stand around any operator of it. What they hold is kept as blobs, with a part

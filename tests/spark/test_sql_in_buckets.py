@@ -25,7 +25,7 @@ FINAL = afa.sql(
 
 
 def test_random_worlds() -> None:
-    stages = {"RowFilter": 99, "LastBefore": 99, "MatchNumbers": 99, "look ahead": 50}
+    stages = {"RowView": 99, "LastBefore": 99, "MatchNumbers": 99, "look ahead": 50}
     WORLDS.run("sample 3", range(48), more_than={"came": 20, "images": 50, "moves": 5, "swaps": 2, **stages})
 
 

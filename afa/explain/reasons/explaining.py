@@ -26,7 +26,7 @@ from afa.model.keys import take_key
 from afa.model.renamed import time_of
 from afa.operator.call import Output
 from afa.operator.contract import OperatorLike
-from afa.operator.event_input import come
+from afa.operator.event_input import as_it_came, come
 from afa.operator.matching import Matching
 from afa.operator.tables import CallInput, CallOutput, Item, answer, brought, items_of
 from punctuation.promise import Punctuation
@@ -291,7 +291,7 @@ class Reasons(Matching):
             return change if isinstance(change, Change) else Change(change, getattr(change, "at", None), None, 0)
         if not isinstance(change, Change) or (core.named is not None and change.diff < 0):
             return None
-        return come(core, change, key)
+        return as_it_came(core, come(core, change, key))
 
 
 def _arrived(operator: Any, zone: str | None, times: bool) -> Reasons:
