@@ -166,8 +166,8 @@ def _placed(core: Any) -> Any:
     """Return a function that tells where an event stands in the order."""
     if core.sequence is None:
         return lambda change: (change.le,)
-    value = placing(core.sequence, core.automaton.event_schema)
-    return lambda change: (change.le, value(change.payload))
+    value, fill = placing(core.sequence, core.automaton.event_schema), core.filled
+    return lambda change: (change.le, value(change.payload if fill is None else fill(change.payload)))
 
 
 def _lasts(words: SentenceWords, match: Change, other: Change) -> str:
