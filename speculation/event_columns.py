@@ -5,6 +5,7 @@ What is not plainly of its type is left to the rows' own path (`afa.operator.tab
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,15 @@ class EventColumns:
         payloads = [schema.take(schema.cls(*record)) for record in records]
         of_rows = keys.of_rows(listed, payloads) if keys else [None] * n
         return [Change(*change) for change in zip(payloads, listed["le"], listed["re"], listed["diff"], of_rows)]
+
+
+def with_fields(rows: Any, values: Mapping[Field, tuple[list[Any], Any]]) -> Any:
+    """Return rows with columns more: of each field its values, and their places by row."""
+    import pyarrow as pa
+
+    for field, (each, places) in values.items():
+        rows = rows.append_column(field.name, pa.array(each, arrow_type(field.type)).take(pa.array(places)))
+    return rows
 
 
 def _plain(column: Any, field: Field, pandas: bool) -> Any:

@@ -18,7 +18,7 @@ from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
 from afa.expression.nodes import Const, Expr, FieldRead, walk
 from afa.expression.text import text_of_expr
-from afa.io.listed_columns import column_of, listed
+from afa.io.listed_columns import listed
 from afa.operator.event_input import come as whole
 from afa.operator.tables import CallInput
 from afa.rewrite.vectors import ColumnCondition
@@ -30,7 +30,7 @@ from punctuation.time import BEGINNING, FOREVER
 from speculation import stage_state as saved
 from speculation.around import Front
 from speculation.before_after import Before
-from speculation.event_columns import EventColumns
+from speculation.event_columns import EventColumns, with_fields
 from speculation.stage import Stage
 
 
@@ -122,9 +122,7 @@ class RowView(Stage):
         found = self.holding([table.column(field.name) for field in self.event_schema.fields], n)
         self.left_out += n - int(found.sum())
         rows = table if found.all() else table.filter(found)
-        for field, (values, places) in (self.of_columns(rows.column) if len(rows) else {}).items():
-            rows = rows.append_column(field.name, column_of(values, places, field.type, Table("arrow", rows, rows)))
-        return rows if len(rows) else None
+        return with_fields(rows, self.of_columns(rows.column)) if len(rows) else None
 
     @property
     def said(self) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from afa.errors import ChangeError, did_you_mean
 from afa.io.event_batch import TIMES
 from afa.schema import ODD, Field
-from punctuation.door import EXACT, Table, arrow_type, is_pandas, type_of
+from punctuation.door import EXACT, Table, is_pandas, type_of
 from punctuation.timestamps import WITHOUT_TICK, is_time, times_of
 
 
@@ -57,16 +57,6 @@ def listed_columns(
         if name in columns:
             _check_times(name, given[name], columns[name], places, tick, unsaid)
     return columns
-
-
-def column_of(values: list[Any], places: Any, kind: Any, table: Table) -> Any:
-    """Return the values at some places, each of a scalar type or None, as a column like those of a table."""
-    if table.in_arrow:
-        import pyarrow as pa
-
-        return pa.chunked_array([pa.array(values, arrow_type(kind)).take(pa.array(places))])
-    plain = kind is not str and not any(value is None for value in values)
-    return np.array(values, kind if plain else object)[places]
 
 
 def check_lengths(columns: Mapping[str, list[Any]], first: str = "le") -> None:
