@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
-from afa.conditions.condition import condition_of
+from afa.conditions.condition import Condition, condition_of
 from afa.errors import Int64Error, SnapshotError, blame
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
-from afa.expression.nodes import Const, Expr, FieldRead, walk
+from afa.expression.nodes import Expr, FieldRead, walk
 from afa.expression.text import text_of_expr
 from afa.io.listed_columns import listed
 from afa.operator.event_input import come as whole
@@ -46,9 +46,7 @@ class RowView(Stage):
     filled : NamedTuple class, optional
         Of the events that the operator gets: the fields of those that come, and behind them those that are computed.
     values : sequence of (str, Expr)
-        The fields that are computed, each as an expression over an event that comes.
-    asked : Expr, optional
-        Of which events they are computed. The others, which are left out, get None or the zero of the type.
+        The fields that are computed, each as an expression over an event that comes. Events that are left out get any value.
     tick : str, optional
         What one int of LE counts, for durations in the condition.
 
@@ -71,7 +69,6 @@ class RowView(Stage):
         where: str | Callable[[Any], Any] | None = None,
         filled: type | None = None,
         values: Sequence[tuple[str, Expr]] = (),
-        asked: Expr | None = None,
         tick: str | None = None,
     ) -> None:
         super().__init__(tick)
@@ -80,8 +77,8 @@ class RowView(Stage):
         self._columns = None if self.condition is None else ColumnCondition(self.condition, self._holds)
         self.fields = self.filled.fields[len(self.event_schema.fields) :]
         of = zip(self.fields, values, strict=True)
-        self.values = [ComputedValue(self.event_schema, self.filled, field, expr, asked) for field, (_, expr) in of]
-        self.form = self.filled.cls, tuple(values), asked
+        self.values = [ComputedValue(self.event_schema, self.filled, field, expr, self.condition) for field, (_, expr) in of]
+        self.form = self.filled.cls, tuple(values), self.condition
         self.takes_singles = not self.values
         self.left_out = 0
 
@@ -137,18 +134,16 @@ class RowView(Stage):
 class ComputedValue:
     """One field that is computed; ``read``: the fields of which it is."""
 
-    def __init__(self, events: Schema, filled: Schema, field: Any, expr: Expr, asked: Expr | None) -> None:
-        self.field, self.text = field, text_of_expr(expr)
-        asked = Const(True) if asked is None else asked
-        read = {node.name for each in (expr, asked) for node in walk(each) if isinstance(node, FieldRead)}
+    def __init__(self, events: Schema, filled: Schema, field: Any, expr: Expr, where: Condition | None) -> None:
+        self.field, self.text, self._where = field, text_of_expr(expr), where
+        read = {node.name for node in walk(expr) if isinstance(node, FieldRead)} | (where.fields if where else set())
         self.read = [each for each in events.fields if each.name in read] or [events.fields[0]]  # of a constant: how many rows
         self._events, self._filled, self._function = events, filled, callable_of(expr, CONDITION, events)
-        self._asked = callable_of(asked, CONDITION, events)
 
     def of(self, payload: Any) -> Any:
         """Return the value of an event."""
         try:
-            if not self._asked(payload, None):
+            if self._where is not None and not self._where.asked(payload):
                 return None if self.field.optional else self.field.type()
             found = self._function(payload, None)
             if type(found) is int and not BEGINNING <= found <= FOREVER:

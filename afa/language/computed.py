@@ -28,7 +28,7 @@ from afa.language.sql_statement import RowPatternMatch, is_computed
 from afa.language.sql_text import SqlText
 from afa.language.sql_views import InputView
 from afa.language.terms import Classifier, MatchNumber
-from afa.language.three_values import missing, nullable, true
+from afa.language.three_values import missing, nullable
 from afa.schema import SCALARS, Schema, Time
 
 
@@ -99,11 +99,11 @@ class ComputedKeys:
         return name
 
     def computed(self, times: Collection[str], place: int) -> tuple[type, Computed]:
-        """Return the class of events with these fields more, and what computes them of the view's rows. Raises `RefusedError`.
+        """Return the class of events with these fields more, and what computes them. Raises `RefusedError`.
 
         ``times`` names those that are times; ``place``: where the clauses stand.
         """
-        schema, where = self._schema, self._view.condition
+        schema = self._schema
         known = {field.name: field for field in schema.fields}
 
         def absent(leaf: Expr) -> bool:
@@ -117,4 +117,4 @@ class ComputedKeys:
                 raise RefusedError(f"{wanted} {text_of_expr(value)}", place)
             found.append((name, nullable(one, absent)))
             more.append((name, Time if name in times else kind, missing(one, absent) is not None))
-        return extended(schema.cls, more), Computed(schema.cls, tuple(found), where and true(where, absent))
+        return extended(schema.cls, more), Computed(schema.cls, tuple(found))

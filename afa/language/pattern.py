@@ -90,7 +90,6 @@ class Computed(NamedTuple):
 
     event: type  # of the events that come
     values: tuple[tuple[str, Expr], ...]  # the fields that they get behind their own, with values over one event
-    where: Expr | None  # of which of them; the others, which the query is not of, get any value
 
 
 @dataclass(frozen=True, slots=True)

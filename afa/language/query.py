@@ -267,7 +267,7 @@ class Query(Frozen, Pattern):
     def view(self) -> RowView:
         """Make the stage by which the query is of those events of which WHERE holds, with fields that are computed of each."""
         tree, made = self.tree, self.tree.computed
-        return RowView(self.event, self.where, tree.event, *(((), None) if made is None else made[1:]), tree.tick)
+        return RowView(self.event, self.where, tree.event, () if made is None else made.values, tree.tick)
 
     @property
     def filled(self) -> Query:
