@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -404,3 +405,25 @@ def test_rows_last_as_long_as_within_says(of: str, keys: str) -> None:
             afa.find(query, wrong, until="until")
         with pytest.raises(ChangeError, match="expected rows that last as long as WITHIN says, 20 ticks, but got le=3, re=24"):
             query.operator().push_many([wrong.rename_columns(["sensor", "x", "at", "re"])], time="at")
+
+
+@pytest.mark.parametrize("of", ["t", "(SELECT * FROM t WHERE x > 0)"])
+@pytest.mark.parametrize("define", ["a.x", "PREV(b.x)"])
+def test_other_stages_beside_it(of: str, define: str) -> None:
+    """Pushed one by one, restored in between, the net is that of one call."""
+    text = sql("PARTITION BY upper(sensor) ORDER BY at, x * 2 NULLS LAST", of=of, within="WITHIN 20").replace(
+        "> a.x", f"> {define}"
+    )
+    query: Any = afa.sql(text, event=Reading)
+    rows = [("a", 1.0, 1), ("z", -1.0, 2), ("A", 2.0, 3), ("A", 3.0, 5)]
+    items = [*(insert(Reading(sensor, None, x), le) for sensor, x, le in rows), Punctuation(50)]
+    wanted = [each for each in query.operator().push_many(items) if isinstance(each, afa.Change)]
+    assert len(wanted) == 2
+    for options in ({"speculation": 3}, {"id": "x"}, {"speculation": 0, "id": "x"}, {"threads": 2}, {"lineage": True}):
+        op, net = query.operator(**options), Counter[Any]()
+        for item in items:
+            for each in op.push(item):
+                if isinstance(each, afa.Change):
+                    net[each.payload, each.le, each.re, each.key] += each.diff
+            op = query.restore(op.snapshot(), **({"id": "x"} if "id" in options else {}))
+        assert +net == {(each.payload, each.le, each.re, each.key): 1 for each in wanted}

@@ -14,7 +14,7 @@ import pytest
 import afa
 from afa import AfaError, Change, Punctuation, SnapshotError
 from afa.operator.options import Options
-from afa.spark import match
+from afa.spark import backtest, match, replay
 from afa.spark.bucket import bucket_of_job
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import job_of
@@ -214,3 +214,15 @@ def test_what_is_refused(text: str, options: dict[str, Any], words: str) -> None
     text = text.replace("SELECT symbol, first", "SELECT first") if "BY n ORDER" in text else text
     with pytest.raises(AfaError, match=words):
         match(afa.sql(text, event=expected_events()), time="at", **options)
+
+
+def test_what_takes_columns_only_says_so() -> None:
+    with pytest.raises(AfaError, match=r"expected columns in PARTITION BY .* for afa.spark.replay but got expressions \(key_0: "):
+        replay(afa.sql(TEXTS["alone"], event=expected_events()), time="at")
+
+
+@pytest.mark.spark
+def test_a_backtest_takes_columns_only(spark: Any) -> None:
+    table = spark.createDataFrame(ROWS, "symbol string, price double, at timestamp")
+    with pytest.raises(AfaError, match=r"expected columns in PARTITION BY .* for afa.spark.backtest but got expr.* \(key_0: "):
+        backtest({"one": afa.sql(TEXTS["alone"], event=expected_events())}, table, time="at")
