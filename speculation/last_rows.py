@@ -163,8 +163,8 @@ class LastRows:
 
     # -- tables in order -------------------------------------------------------------------------------------------------------
 
-    def ahead(self, piece: RowPiece, encode: Callable[[dict[str, Column]], Any]) -> tuple[Any, Any] | None:
-        """Take rows that come behind all of their keys, without the kernels. ``encode``: makes versions of columns of neighbours.
+    def ahead(self, piece: RowPiece, encode: Callable[[RowRuns, dict[str, Column]], Any]) -> tuple[Any, Any] | None:
+        """Take rows that come behind all of their keys, without the kernels. ``encode``: makes versions of them with neighbours.
 
         Returns the rows, in words, whose neighbours they are: with copies below 0 as they were, then as they are; None: there are
         none, or the operator lets these look at what comes. And their versions. None: the kernels must take the piece.
@@ -175,6 +175,7 @@ class LastRows:
         if self._memory.m[k.RowControl.retractions]:
             return None
         runs = RowRuns(piece, self._keys.top)
+        piece = runs.piece
         places = self._tails_of(runs.keys) if runs.ascend else None
         if places is None:
             return None
@@ -186,7 +187,7 @@ class LastRows:
         looks = [self._looked(runs, places, *each, source, steps[each[1]]) for each, source in zip(self._beside, sources)]
         columns = [self._words.named(look, kind) for look, (kind, _) in zip(looks, self._more)]
         try:
-            versions = encode(dict(zip(self._stage.neighbours, columns)))
+            versions = encode(runs, dict(zip(self._stage.neighbours, columns)))
         except Unfit:
             return None
         alone = versions.looked_at()
@@ -286,7 +287,7 @@ class LastRows:
                 if not len(its):
                     continue
                 at = runs.begin[of[its]] + offset - j - 1
-                new[its, column : column + 2] = self._two_words(source, kind, runs.order[at])
+                new[its, column : column + 2] = self._two_words(source, kind, at)
                 if self._stage.window is not None:
                     far = its[runs.le[at] - self._stage.window >= rows[its, k.RowPool.le]]
                     new[far, column : column + 2] = 0

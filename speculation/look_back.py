@@ -22,6 +22,7 @@ from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
 from speculation.around import Front
 from speculation.rows.row_layout import RowPool
+from speculation.rows.row_tails import RowRuns
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import SavedStage
 
@@ -165,9 +166,10 @@ class LookBack(Front):
         if not len(le):
             return
 
-        def encoded(beside: dict[str, Column]) -> Any:
-            added = {name: beside.get(name, Column(le)) for name in self.stage.filled._fields[len(piece.fields) :]}
-            return core.encoded(piece.fields | added, piece.times, piece.of_keys if core.keys else None)
+        def encoded(runs: RowRuns, beside: dict[str, Column]) -> Any:
+            fields = runs.piece.fields
+            added = {name: beside.get(name, Column(runs.le)) for name in self.stage.filled._fields[len(fields) :]}
+            return core.encoded(fields | added, runs.piece.times, runs.of_keys if core.keys else None, runs=runs.n)
 
         ahead = rows.ahead(piece, encoded) if int(le.min()) >= self.promised else None
         if ahead is None:

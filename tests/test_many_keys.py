@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
+from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract, sql
 from afa.compiled import batches, choices
+from afa.schema import Instant
 from bench.queries import q1
 from tests.automata import Count
 from tests.lanes import sample
@@ -190,3 +191,59 @@ def test_keys_that_are_a_field_of_few_texts_come_and_go(seed: int) -> None:
         assert (outs[0] is None) == (turn % 5 == 4)
         now, seen = now if outs[0] is None else then, seen + len(outs[0] or ())
     assert seen > 20
+
+
+class Price(NamedTuple):
+    key: int
+    p: int
+    at: Instant | None = None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_a_scan_in_the_order_of_their_keys(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables with promises in their midst: matches, and what is late in its order, as where each row comes alone."""
+    monkeypatch.setattr(batches, "MANY", 1)
+    ordered, by_key = 0, batches._by_key
+
+    def counted(batch: Any, promised: int) -> Any:
+        nonlocal ordered
+        found = by_key(batch, promised)
+        ordered += found is not batch
+        return found
+
+    monkeypatch.setattr(batches, "_by_key", counted)
+    query = sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES FIRST(p) AS first, COUNT(*) AS n ONE ROW PER MATCH "
+        "AFTER MATCH SKIP PAST LAST ROW PATTERN (a b+ c) WITHIN 300000 DEFINE b AS b.p < PREV(b.p), c AS c.p > PREV(c.p))",
+        event=Price,
+    )
+    choose, at, promised = Seeded(f"by key {seed}"), 0, 0
+    late: tuple[list[Any], list[Any]] = [], []
+    ops = [query.operator(engine=engine, late=told.append) for engine, told in zip(("compiled", "interpreted"), late)]
+    kept: list[Counter[Any]] = [Counter(), Counter()]
+    for _ in range(12):
+        rows = []
+        for _ in range(choose.number(64, 200)):
+            at += 1
+            if choose.chance(1):
+                promised = 1000 * (at - choose.number(0, 40))
+                rows.append((0, 0, promised, 1, 2))
+            le = 1000 * at if choose.chance(95) else 1000 * (at - choose.number(1, 60)) + at % 999 + 1
+            rows.append((choose.number(0, 9), choose.number(0, 5), le, 1, 0))
+        columns = {name: np.array(column) for name, column in zip(("key", "p", "le", "diff", "kind"), zip(*rows))}
+        items = [Punctuation(le) if kind else insert(Price(key, p), le) for key, p, le, _, kind in rows]
+        for op, call, found in zip(ops, (columns, items), kept):
+            out = op.push_many(call)
+            if isinstance(out, dict):
+                its = zip(*(np.asarray(out[name]).tolist() for name in ("key", "first", "n", "le", "re", "diff", "kind")))
+                for key, first, n, le, re, diff, kind in its:
+                    found[key, first, n, le, re] += diff * (kind == 0)
+            else:
+                for change in out:
+                    if isinstance(change, Change):
+                        found[(change.key, *change.payload, change.le, change.re)] += change.diff
+        assert +kept[0] == +kept[1]
+        assert [(change.payload, change.le) for change in late[0]] == [(change.payload, change.le) for change in late[1]]
+    assert ordered > 6
+    assert sum(kept[0].values()) > 20
+    assert late[0]

@@ -21,6 +21,7 @@ from afa.engine import Host
 from afa.engine.logged import Cuts
 from afa.errors import blame
 from afa.model.arc import TIMEOUT
+from afa.state.plain import stable_order
 
 SCANNED = 1 << 12
 """The most records of a scan: of one call's records together it follows what was shown and what is."""
@@ -28,6 +29,9 @@ KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
 FEW_KEYS = 1 << 16
 """The same of a scan with few keys: its rows go as records, which are served key by key while they are in the cache."""
+MANY, APART = 256, 64
+"""So many rows of a scan are brought into the order of their keys, if at most one in so many is a promise. With 10,000 keys that is
+1.5 times as fast: each key is served once and not once a chunk, and its records stand side by side."""
 SPARSE = 16
 """Rows are counted by key where the numbers of keys are below so many times the rows: there is a count for each number."""
 SPREAD = 16
@@ -61,6 +65,8 @@ class Batches:
         n, low, store = len(batch.le), 0, self._store
         if not n:
             return
+        if store.scan is not None and store.keyed and n >= MANY and not batch.arcs:
+            batch = _by_key(batch, store.progress.events)
         if batch.kind is not None and batch.mixed is None:  # `Encoded.only` has not looked which are promises
             batch = batch._replace(mixed=mixed_rows(store, batch.le, batch.kind, None, batch.diff, 0))
         store.ready(min(n, KEYED_CHUNK if store.keyed else SPREAD * CHUNK), n)
@@ -361,6 +367,22 @@ class Batches:
     def _change(self, words: WordArray, place: int) -> Change:
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
         return Change(self._store.payloads.record(payload), le, re, diff, self._store.key_of(key))
+
+
+def _by_key(batch: Encoded, promised: int) -> Encoded:
+    """Return the rows of a key side by side, between promises; they stand behind one that has come already."""
+    others = [] if batch.kind is None else np.flatnonzero(batch.kind != k.EVENT).tolist()
+    n, low = len(batch.le), 0
+    if batch.by_key or len(others) * APART > n or (batch.key[1:] >= batch.key[:-1]).all():
+        return batch
+    order = np.arange(n)
+    for high in (*others, n):
+        if high > low and batch.le[low:high].min() >= promised:  # what is late is told in order of arrival
+            order[low:high] = low + stable_order(batch.key[low:high])
+        if high < n:
+            promised = max(promised, int(batch.le[high]))
+        low = high + 1
+    return batch.only(order, events=batch.kind is None)
 
 
 def _then(batch: Encoded) -> int:

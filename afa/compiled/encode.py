@@ -66,6 +66,7 @@ class Encoded(NamedTuple):
     name: Callable[[int], Any]  # the key that has a number
     mixed: MixedRows | None  # None: all rows are events, or nobody has looked yet
     looks: bool  # whether rows look at those behind them
+    by_key: bool  # whether those of a key stand side by side
     then: int = k.BEGINNING  # the promise right behind it, in the same call
     last: bool = False  # whether its rows stand behind all of their keys
 
@@ -188,7 +189,7 @@ def encode(store: Store, given: GivenColumns) -> Encoded:
 
     Raises Unfit where the batch must go row by row.
     """
-    columns, times, window, keys, single, arcs = given
+    columns, times, window, keys, single, arcs, runs = given
     le, diff, arc = ints([times.get(name) for name in ("le", "diff", "arc")])
     kind = None if times.get("kind") is None else _kinds(times["kind"], len(le))
     n, slots = len(le), store.payloads.layout.slots
@@ -216,7 +217,9 @@ def encode(store: Store, given: GivenColumns) -> Encoded:
             raise Unfit
         ordered = store.strings.numbers_of(store.event_order.texts(found))
     key = None
-    if keys is not None:
+    if keys is not None and runs is not None:
+        key = np.repeat(store.directory.numbers_of(keys, single, len(runs)), runs)
+    elif keys is not None:
         coded = (column for slot, column in zip(slots, found) if single and columns[slot.field.name] is keys[0])
         column = next(coded, None)
         if column is None or column.texts is None or column.present is not None or FEW * len(column.texts) > n:
@@ -224,7 +227,8 @@ def encode(store: Store, given: GivenColumns) -> Encoded:
         else:
             key = store.directory.numbers_of_texts(column.texts, column.values)
     order, name, looks = store.sequence_slot, store.directory.name, store.scan is not None and bool(store.scan.ahead)
-    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, ordered, not len(odd), [], name, mixed, looks)
+    arrays = le, re, diff, kind, arc, key, fields, arcs, window, order, ordered
+    return Encoded(*arrays, not len(odd), [], name, mixed, looks, runs is not None)
 
 
 _RE = Field("re", int, True)

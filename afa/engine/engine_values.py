@@ -40,6 +40,7 @@ class GivenColumns(NamedTuple):
     keys: list[Any] | None = None  # the columns of the key; None: there is none
     single: bool = True  # whether a key is the value of its one column, or a tuple
     arcs: Sequence[Arc] = ()  # those to which the column ``arc`` refers by number
+    runs: Any = None  # how many rows each of the keys has, side by side; None: the columns of the key have one for each row
 
 
 class Sizes(NamedTuple):

@@ -283,9 +283,12 @@ class Core(Twins, Member):
         if cuts is not None:
             self.settle_numbers()
 
-    def encoded(self, columns: dict[str, Any], times: dict[str, Any], of_keys: Any, arcs: Sequence[Any] = ()) -> Any:
-        """Return columns of events in the engine's own form. Raises `Unfit` if their rows must go one by one."""
-        return self.engine.encode(GivenColumns(columns, times, self.window, of_keys, self.keys is None or self.keys.single, arcs))
+    def encoded(
+        self, columns: dict[str, Any], times: dict[str, Any], of_keys: Any, arcs: Sequence[Any] = (), runs: Any = None
+    ) -> Any:
+        """Return columns of events in the engine's own form, see `GivenColumns`. Raises `Unfit` if rows must go one by one."""
+        single = self.keys is None or self.keys.single
+        return self.engine.encode(GivenColumns(columns, times, self.window, of_keys, single, arcs, runs))
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.io.listed_columns import picked
 from afa.state.plain import stable_order
 from afa.state.states import Column
 from punctuation.time import BEGINNING
@@ -54,14 +55,15 @@ class WaitingTable(NamedTuple):
 
 
 class RowRuns:
-    """The rows of a piece by key: ``order``, where the run of each key begins there, and how long it is."""
+    """The rows of a piece by key: ``piece``, where the run of each key begins there, how long it is, and its key as it came."""
 
     def __init__(self, piece: RowPiece, keys: int) -> None:
-        self.order = np.arange(len(piece.key)) if keys == 1 else stable_order(piece.key)
-        key = piece.key.take(self.order)
+        order = stable_order(piece.key) if keys > 1 else np.arange(len(piece.key))
+        self.piece = piece.at(order) if keys > 1 else piece
+        self.le, key = self.piece.times["le"], self.piece.key
         self.begin = np.append(0, np.flatnonzero(key[1:] != key[:-1]) + 1)
-        self.n = np.diff(self.begin, append=len(key))
-        self.keys, self.le = key[self.begin], piece.times["le"].take(self.order)
+        self.n, self.keys = np.diff(self.begin, append=len(key)), key[self.begin]
+        self.of_keys = [picked(each, order[self.begin]) for each in piece.of_keys]
 
     @property
     def ascend(self) -> bool:
@@ -73,14 +75,12 @@ class RowRuns:
     def at(self, i: int) -> tuple[Any, Any]:
         """Return the runs that have a row at place i (below 0: from their end), and these rows of the piece."""
         runs = np.flatnonzero(self.n > (i if i >= 0 else -i - 1))
-        return runs, self.order[self.begin[runs] + (i if i >= 0 else self.n[runs] + i)]
+        return runs, self.begin[runs] + (i if i >= 0 else self.n[runs] + i)
 
     def beside(self, offset: int) -> Any:
         """Return for each row of the piece the one so many steps behind, or before it in its run; -1: there is none."""
-        steps = abs(offset)
-        found, near, far = np.full(len(self.order), -1), self.order[:-steps], self.order[steps:]
-        found[near if offset > 0 else far] = far if offset > 0 else near
-        for j in range(steps):
+        found = np.arange(offset, offset + len(self.le))
+        for j in range(abs(offset)):
             found[self.at(-1 - j if offset > 0 else j)[1]] = -1
         return found
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 import afa
 from afa import FOREVER, AfaError, Punctuation
+from afa.compiled import batches
 from afa.compiled.encode import Encoded
 from speculation import last_rows
 from tests.language.backtracking import Row, Sql, Term, told
@@ -202,7 +203,11 @@ def world(of: tuple[str, int], engine: str) -> Seen:
         return found
 
     few = choose.one((1, 1, 1, last_rows.MANY))
-    with mock.patch.object(Encoded, "looked_at", counted), mock.patch.object(last_rows, "MANY", few):
+    with (
+        mock.patch.object(Encoded, "looked_at", counted),
+        mock.patch.object(last_rows, "MANY", few),
+        mock.patch.object(batches, "MANY", few),
+    ):
         return run(sql, choose, operator, library, engine) + looked
 
 

@@ -21,6 +21,7 @@ from unittest import mock
 import pyarrow as pa
 
 from afa import FOREVER, AfaError, Change, Punctuation, insert, retract
+from afa.compiled import batches
 from speculation import last_rows
 from tests.language.row_values import TableRow
 from tests.language.whole_queries import DECIMALS, KINDS, Row, Statement, features, query
@@ -257,7 +258,7 @@ def words(of: World) -> str:
 
 def by_columns(of: World, engine: str) -> Seen:
     """Run a world in which small tables are taken by columns, too."""
-    with mock.patch.object(last_rows, "MANY", 1):
+    with mock.patch.object(last_rows, "MANY", 1), mock.patch.object(batches, "MANY", 1):
         return world(of, engine)
 
 
