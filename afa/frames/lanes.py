@@ -110,8 +110,10 @@ class LaneHistory:
         return LaneFrame(columns, order, LaneRows(le, re, plan.window, ranks, payload, index, bounds, clock), of)
 
 
-def history_of(frame: Frame, device: str | None) -> LaneHistory | None:
+def history_of(frame: Frame, device: str | None, engine: str) -> LaneHistory | None:
     """Return the rows of a frame in lanes, if it is prepared, or held for a device. Raises `DeviceError`; `AfaError`."""
+    if device is not None and engine != "auto":
+        raise AfaError(f"device={device!r} can't be combined with engine={engine!r} because operators take all rows then")
     held = frame.history
     if not isinstance(held, LaneHistory):
         return None if device is None else LaneHistory(True, FORMS, device)
@@ -187,6 +189,8 @@ def in_lanes(
                 raise
             left[place] = str(why)
             made.append(None)
+            if history.on is not None:
+                LOGGER.info("a pattern goes by the operator, not by %s: %s", history.on, why)
     groups: dict[int, list[int]] = {}  # patterns of the same lanes go through them in turn, while these are in the cache
     for place, each in enumerate(made):
         if each is not None:

@@ -197,7 +197,7 @@ def swept(
     ``batch``: False: nothing is counted that is withdrawn. ``budget``, of counts without that: `NoLanes` says what goes beyond it.
     """
     names, plans = [_name(labels, place) for place in range(len(patterns))], plans_of(labels, patterns, frame, reading, options)
-    rows = _Rows(frame, reading, history_of(frame, device))
+    rows = _Rows(frame, reading, history_of(frame, device, options.engine))
     left: dict[int, str] = {}
     found = in_lanes(plans, rows.arrived, threads, reading.end, rows.history, left, counts, budget)
     jobs = [

@@ -158,8 +158,8 @@ def find(
             return replayed(pattern, frame, said, (time, until, diff, end)).matches
     else:
         opened = Frame.opened(frame)
-        history = history_of(opened, device)
-        device = None if history is None else history.on
+        history = history_of(opened, device, said.engine)
+        device = None if history is None or said.engine != "auto" else history.on
         frame, pattern = opened.given, over_columns(pattern, lambda: opened.given)
     if isinstance(pattern, StackedQuery):
         check_options(said.said, OF_EACH, f"afa.find over {pattern}")

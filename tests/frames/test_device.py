@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -101,7 +102,7 @@ CONDITIONS = [
     *("abs(e.x) < 9 and e.x % 0.7 > 0.2", "abs(e.x) < 9 and round(e.x) == 2", "abs(e.x) < 9 and int(e.x) == -1", "e.x != e.x"),
     *("e.x == r.x", "max(e.x, r.x) > 1", "min(e.n, r.n) < 0", "e.n in (1, 7, -7)", "e.m is None", "e.m is not None and e.m > r.n"),
     *("e.s == r.s", "e.s in ('a', 'ab')", "e.s.startswith('a')", "e.n & 3 == 1", "e.n ^ r.n > 0", "e.n ** 2 > 40", "e.x > e.n"),
-    *("e.n == e.x", "e.n / 7 > 0.5", "abs(e.x) < 9 and math.floor(e.x) == 1"),
+    *("e.n == e.x", "e.n / 7 > 0.5", "abs(e.x) < 9 and math.floor(e.x) == 1", "e.x >= 0 and math.sqrt(e.x) > 0.31622776601683794"),
 ]
 
 
@@ -236,9 +237,12 @@ def test_what_no_device_runs_goes_by_the_processor(caplog: pytest.LogCaptureFixt
     odd = Automaton(start="0", final={"1"}, event=Row, arcs=[Arc("0", "1", "math.sin(x) > 0.5")])
     with caplog.at_level("INFO", "afa"):
         found = [afa.find(odd, rows_of(200), time="at", window=9, device=device)["le"].tolist() for device in (None, "opencl")]
-    assert found[0] == found[1]
-    assert found[0]
-    assert "the function sin" in caplog.text
+        assert found[0] == found[1]
+        assert found[0]
+        assert "the function sin" in caplog.text
+        asked = Automaton(start="0", final={"1"}, event=Row, arcs=[Arc("0", "1", operator.is_)])
+        afa.find(asked, rows_of(9), time="at", window=9, device="opencl")
+        assert "goes by the operator, not by opencl" in caplog.text
 
 
 def test_an_interrupt_is_heard_between_launches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +266,7 @@ REFUSED: list[tuple[Callable[[], Any], type[AfaError], str]] = [
     (lambda: afa.prepared(rows_of(9), device="opencl:77"), DeviceError, "expected a device opencl:77"),
     (lambda: afa.find(rise(0.0), afa.prepared(rows_of(9), time="at"), device="opencl"), AfaError, "afa.prepared"),
     (lambda: afa.find(rise(0.0), "rows.parquet", time="at", device="opencl"), AfaError, "files"),
+    (lambda: afa.find(rise(0.0), rows_of(9), time="at", device="opencl", engine="compiled"), AfaError, "engine='compiled'"),
     (lambda: afa.backtest({1: rise(0.0)}, "rows.parquet", time="at", device="opencl"), AfaError, "files"),
 ]
 

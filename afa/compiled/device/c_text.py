@@ -20,6 +20,8 @@ FLOATS = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
 ORDERS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 WHOLE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "roundeven": "rint", "fabs": "fabs"}
 """LLVM's functions of floats that each device computes to the bit, and their names in C."""
+EXACT = ("fmod", "sqrt")
+"""Functions of the C library that each device computes to the bit, too."""
 _DEFINE = re.compile(r"define (?:internal )?(\S+|\[\d+ x i64\]) @(\S+?)\((.*?)\)[^()]*\{$")
 _TUPLE = re.compile(r"\[(\d+) x i64\]")
 _ARGUMENT = re.compile(r"(\[\d+ x i64\]|\S+)(?: noalias| readonly)* (\S+)")
@@ -277,8 +279,8 @@ class _Function:
         gives, called, given = match.groups()
         values = [_value(*each.rsplit(" ", 1)) for each in re.split(r", (?=ptr|i64|i32|i1|double|\[)", given) if each]
         if not called.startswith("llvm."):
-            if called == "fmod":
-                self._let(name, gives, f"fmod({', '.join(values)})")
+            if called in EXACT:
+                self._let(name, gives, f"{called}({', '.join(values)})")
             elif "." not in called:
                 raise NoDeviceText(f"the function {called}")
             else:

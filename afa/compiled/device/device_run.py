@@ -3,7 +3,7 @@
     launch   each item through its lanes, until all are through: some rows, or as many matches as it has room for
     parts    rows that the device has no room for go some lanes at a time
 
-An item is a record `Lane` of the processor's loop, `afa.compiled.kernel.lane_loop`, with its addresses as places in an `Arena`. A
+An item is a record `Lane` of the processor's loop, `afa.compiled.kernel.lane_loop`, with its addresses as places in an `Arena`. An
 interrupt is heard between two launches.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from afa.compiled.device.arena import Arena, TooLarge
 from afa.compiled.device.c_text import NoDeviceText, c_text
+from afa.compiled.device.devices import make_room
 from afa.compiled.kernel import layout as k
 from afa.compiled.lane_program import LIST, LaneFound, LaneProgram, LaneRows, NoLanes, run
 
@@ -29,6 +30,8 @@ RANGES = 16
 """Items of one pattern for each unit of a device that is a processor."""
 LEAST, MATCHING = 16, 16
 """An item has room for so many matches, or for one of so many rows."""
+KEPT = 256
+"""How many texts are kept."""
 _printed: dict[tuple[str, ...], str] = {}
 """The C text of loops, by what it depends on."""
 
@@ -63,6 +66,7 @@ def _text(program: LaneProgram) -> str:
     codes = program.wait_codes
     key = program.loop.kernel.__module__, program.loop.key, *(code.key for code in codes)
     if key not in _printed:
+        make_room(_printed, KEPT)
         names = [f"wait.{number}" for number in range(len(codes))]
         more = [code.ir.replace("@f(", f"@{name}(", 1) for name, code in zip(names, codes)]
         try:

@@ -18,6 +18,8 @@ from afa.errors import DeviceError
 
 POLL = 0.02
 """Seconds between two looks at whether a launch is over: in between an interrupt is heard."""
+KERNELS = 256
+"""How many kernels a device keeps."""
 BLOCK = 128
 """Work items of a block on CUDA."""
 
@@ -66,6 +68,12 @@ def device(text: str) -> Device:
         if (kind, number) not in _open:
             _open[kind, number] = KINDS[kind](number)
         return _open[kind, number]
+
+
+def make_room(kept: dict[Any, Any], most: int) -> None:
+    """Forget what came first, where there is no room for one more."""
+    while len(kept) >= most:
+        del kept[next(iter(kept))]
 
 
 def all_devices() -> list[Device]:
@@ -125,6 +133,7 @@ class OpenCL:
 
     def kernel(self, text: str) -> Any:
         if text not in self._kernels:
+            make_room(self._kernels, KERNELS)
             program = self._cl.Program(self._context, OPENCL + text + OPENCL_ENTRY)
             try:
                 self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2", "-w"]), "run")
@@ -183,6 +192,7 @@ class Cuda:
 
     def kernel(self, text: str) -> Any:
         if text not in self._kernels:
+            make_room(self._kernels, KERNELS)
             with self._device:
                 module = self._cupy.RawModule(code=CUDA + text + CUDA_ENTRY, options=("--fmad=false",), backend="nvrtc")
                 try:
