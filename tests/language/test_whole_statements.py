@@ -288,7 +288,7 @@ def test_a_statement_without_matches(con: Any) -> None:
         (f"SELECT * FROM ticks {FALL.replace('down.price', 'down.prize')}", r"(?s)but got 'prize'.*did you mean 'price'"),
         (f"SELECT * FROM ticks {FALL.replace('PATTERN', 'PETTERN')}", "line 1, column"),
         (f"CREATE TABLE x AS SELECT * FROM ticks {FALL}", "another statement"),
-        ("SELECT count(*) FROM ticks MATCH_RECOGNIZE (PATTERN (A))", "a column that matches show, in MEASURES, but got none"),
+        ("SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A))", "of which SELECT . shows the columns, but got neither"),
         (f"SELECT * FROM ticks {FALL.replace('symbol', 'tags')}", "tags"),
         (
             f"SELECT * FROM ticks {FALL.replace('> PREV', '> nosuch')}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ class StackBuckets:
         """Rows, and behind them perhaps a promise, for which a timer calls."""
         changes = [each for each in batch if not isinstance(each, Punctuation)]
         rows = [{**each.payload._asdict(), "at": each.le, "le": each.le, "diff": each.diff} for each in changes]
-        out = self.run(pa.Table.from_pylist([{name: row[name] for name in self.job.schema.names} for row in rows], self.job.schema))
+        rows = [{name: _float(row[name]) for name in self.job.schema.names} for row in rows]
+        out = self.run(pa.Table.from_pylist(rows, self.job.schema))
         for each in batch:
             if isinstance(each, Punctuation):
                 self.promised = max(self.promised, each.t)
@@ -70,11 +72,16 @@ class StackBuckets:
     def _check(self) -> None: ...
 
 
+def _float(value: Any) -> Any:
+    """A DECIMAL as the job's rows have it."""
+    return float(value) if isinstance(value, Decimal) else value
+
+
 def test_random_statements_in_buckets() -> None:
     """Whatever they hold is saved and read again between two batches."""
     seen = Seen()
     for number in range(56):
-        of = stacked_worlds.numbered("b1", number, family=4)._replace(ends=False)
+        of = stacked_worlds.numbered("b2", number, family=4)._replace(ends=False)
         choose = Seeded(f"buckets/{number}")
         try:
             library = stacked_worlds.stack(of).library
