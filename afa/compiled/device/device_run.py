@@ -28,8 +28,8 @@ SHORT_LIST = 1 << 6
 """Rows of a list on a graphics processor, where each of many thousand lanes has two; of longer ones the lane is left."""
 RANGES = 16
 """Items of one pattern for each unit of a device that is a processor."""
-LEAST, MATCHING = 16, 16
-"""An item has room for so many matches, or for one of so many rows."""
+LEAST, MATCHING, MORE, MOST = 16, 16, 1.25, 1 << 24
+"""An item has room for so many matches, or for one of so many rows; then for so many times what it had, up to so many."""
 KEPT = 256
 """How many texts are kept."""
 _printed: dict[tuple[str, ...], str] = {}
@@ -177,32 +177,30 @@ class _Items:
             x[..., word] = told + 8 * lanes * np.arange(each)
 
     def run(self, write: bool) -> list[LaneFound]:
-        """Take each item through its lanes, some rows or as many matches as there is room for in one launch."""
+        """Take each item through its lanes, some rows or as many matches as it has room for in one launch."""
         x, arena, device, (each, lanes) = self._x, self._arena, self._arena.device, self._shape
         x[..., k.Lane.lane], x[..., k.Lane.end] = self._ranges[:-1, None], self._ranges[1:, None]
         x[..., k.Lane.row], x[..., k.Lane.write] = k.NOWHERE, write
-        entry, items = self._works[0][0].entry, len(x) * each
-        rows = int(self._works[0][1].bounds[:, k.LaneBounds.end].max(initial=0))
-        room = max(LEAST, rows // len(x) // MATCHING) if write else 0
-        region, before = arena.room(8 * entry * room * items), None
+        entry = 8 * self._works[0][0].entry
+        rooms = _Rooms(self._works[0][1].bounds, self._ranges, each, write)
         found: list[list[Any]] = [[] for _ in range(each)]
+        mark = arena.mark()
         while (x[..., k.Lane.lane] < x[..., k.Lane.end]).any():
-            at = x[..., k.Lane.lane : k.Lane.row + 1].copy()
-            if before is not None and (before == at).all():  # all that are left have more matches of one step than there is room
-                room *= 2
-                region = arena.room(8 * entry * room * items)
-            before, begins = at, region + 8 * entry * room * np.arange(items).reshape(x.shape[:2])
-            x[..., k.Lane.stop] = ROWS
-            x[..., k.Lane.out] = x[..., k.Lane.begun] = begins
-            x[..., k.Lane.out_end] = begins + 8 * entry * room
+            arena.back(mark)
+            ends = arena.room(entry * int(rooms.sizes.sum())) + entry * np.cumsum(rooms.sizes).reshape(rooms.sizes.shape)
+            begins = ends - entry * rooms.sizes
+            x[..., k.Lane.stop], x[..., k.Lane.out_end] = ROWS, ends.T
+            x[..., k.Lane.out] = x[..., k.Lane.begun] = begins.T
             device.write(arena.buffer, self._at, self._blocks)
-            device.launch(self._kernel, arena.buffer, self._at, 8 * self._size, items)
+            device.launch(self._kernel, arena.buffer, self._at, 8 * self._size, x.shape[0] * each)
             arena.read(self._at, self._blocks)
             if write:
-                some = arena.read(region, np.empty((*begins.shape, room, entry), np.int64))
-                there = np.arange(room) < ((x[..., k.Lane.out] - begins) // (8 * entry))[..., None]
+                used = (x[..., k.Lane.out].T - begins) // entry
                 for place, parts in enumerate(found):
-                    parts.append(some[:, place][there[:, place]])
+                    there = rooms.there(place, used[place])
+                    some = np.empty((len(there), entry // 8), np.int64)
+                    parts.append(arena.read(int(begins[place, 0]), some)[there])
+                rooms.go_on(x[..., k.Lane.lane].T, x[..., k.Lane.row].T, used)
         counts, status = (arena.read(told, np.empty((each, lanes), np.int64)) for told in self._told)
         made = []
         for place, parts in enumerate(found):
@@ -211,6 +209,30 @@ class _Items:
             entries = _in_order(parts, left) if write else None
             made.append(LaneFound(entries, counts[place], left, bool(x[:, place, k.Lane.tied].any())))
         return made
+
+
+class _Rooms:
+    """Room for the matches of each item, by pattern and range of lanes: guessed at first, then by what it has had so far."""
+
+    def __init__(self, bounds: Any, ranges: Any, each: int, write: bool) -> None:
+        self._begins, self._ranges = np.append(bounds[:, k.LaneBounds.first], bounds[-1, k.LaneBounds.end]), ranges
+        self._rows = self._begins[ranges[1:]] - self._begins[ranges[:-1]]
+        self._done, self._had = np.zeros((2, each, len(self._rows)), np.int64)
+        self.sizes = np.tile(np.maximum(LEAST, self._rows // MATCHING) * write, (each, 1))
+
+    def there(self, place: int, used: Any) -> Any:
+        """Return which entries of a pattern's rooms hold a match; ``used``: how many of each room do."""
+        sizes = self.sizes[place]
+        return np.arange(sizes.sum()) < np.repeat(np.cumsum(sizes) - sizes + used, sizes)
+
+    def go_on(self, lane: Any, row: Any, used: Any) -> None:
+        """Make rooms for what is left, from where items stand. One that has not got on has more matches of a step than room."""
+        done = np.where(row == k.NOWHERE, self._begins[lane], row) - self._begins[self._ranges[:-1]]
+        self._had += used
+        left = np.maximum(self._rows - done, 1)  # slices of time go on behind their last row
+        more = LEAST + (MORE * self._had * left // np.maximum(done, 1)).astype(np.int64)
+        more = np.where((done == self._done) & (used == 0), 2 * self.sizes, more)
+        self.sizes, self._done = np.where(lane >= self._ranges[1:], 0, np.minimum(more, MOST)), done
 
 
 def _in_order(parts: list[Any], left: Any) -> Any:
