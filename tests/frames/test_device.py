@@ -12,6 +12,8 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton
+from afa.cli import device_list
+from afa.cli.console import Terminal
 from afa.compiled import choices
 from afa.compiled.device import arena, c_text, device_run, devices
 from afa.errors import DeviceError
@@ -281,3 +283,14 @@ def test_what_is_no_ir_of_ours_has_no_text() -> None:
     for line in ("%v = freeze i64 %a", "%v = fcmp one double %a, %b", "%v = call i64 @puts(i64 %a)"):
         with pytest.raises(c_text.NoDeviceText):
             c_text.c_text(f"define i64 @f(i64 %a, i64 %b) {{\n  {line}\n  ret i64 0\n}}")
+
+
+def test_devices_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with a rate; threads beside."""
+    for name, size in (("KEYS", 8), ("ROWS", 40), ("VARIANTS", 2)):
+        monkeypatch.setattr(device_list, name, size)
+    device_list.show_devices(Terminal(width=120))
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "device"
+    assert [row.split()[0] for row in rows][:2] == ["threads", "opencl"]
+    assert all(row.split()[-1] == "M" for row in rows)
