@@ -153,26 +153,36 @@ class Satisfying:
             begin = condition.begin()
             values: dict[PathNode | None, frozenset[Value]] = {None: frozenset(), BEGUN: frozenset([begin])}
             for node in reversed(nodes):
-                found = {self._next(node, v, None) for v in values[node.rest]}
+                led = set(values[node.rest])
+                self._look(len(led))
                 for pick, before in graph.ways(node):
-                    found |= {self._next(node, v, pick) for v in values[before]}
-                values[node] = frozenset(found - {CUT})
+                    self._look(len(values[before]))
+                    led.update([self._plus(v, pick) for v in values[before]])
+                ranges = tuple(self._ranges[node])
+                values[node] = frozenset([self._decided(v, ranges) for v in led]) - {CUT}
             self._values = values
         return self._values
 
     def _next(self, node: PathNode, value: Value, pick: tuple[str, Change] | None) -> Value:
         """Return a value as it is at a node behind a pick (None: its rest leads there)."""
-        self._steps += 1
+        self._look(1)
+        return self._decided(self._plus(value, pick), tuple(self._ranges[node]))
+
+    def _plus(self, value: Value, pick: tuple[str, Change] | None) -> Value:
+        return value if value is KEPT or pick is None else self._condition.plus(value, *pick)
+
+    def _decided(self, value: Value, ranges: Ranges) -> Value:
+        return KEPT if value is KEPT else self._condition.decided(value, ranges)
+
+    def _look(self, values: int) -> None:
+        """Count values that are looked at."""
+        self._steps += values
         if self._steps > self._condition.budget:
             raise BudgetError(
                 f"expected {self._what} to be decided within {self._condition.budget} steps, as its paths must satisfy "
                 f"{self._condition.text}, but got no end by then; narrow down what is matched, or make the operator of a query "
                 f"anew with postpone=False, that of a function with more steps (having=(function, steps))"
             )
-        if value is KEPT:
-            return KEPT
-        found = value if pick is None else self._condition.plus(value, *pick)
-        return self._condition.decided(found, tuple(self._ranges[node]))
 
     def _bound(self, nodes: list[PathNode]) -> None:
         """Note for each node the least and the largest sums of what may come behind it. O(graph)."""
