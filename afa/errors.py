@@ -49,7 +49,7 @@ class BudgetError(AfaError):
 
 
 class DeviceError(AfaError):
-    """There is no such device, its package is not installed, or it does not compile the code of a pattern."""
+    """There is no such device, its package is not installed, or it does not compile, or run, the code of a pattern."""
 
 
 class Int64Error(AfaError, OverflowError):

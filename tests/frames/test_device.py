@@ -207,6 +207,19 @@ def test_code_that_a_device_does_not_compile_is_told(monkeypatch: pytest.MonkeyP
         afa.find(rise(0.0), rows_of(300), time="at", window=40, device="opencl")
 
 
+def test_a_launch_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise cl.RuntimeError("clEnqueueNDRangeKernel", cl.status_code.OUT_OF_RESOURCES, "")
+
+    with afa.prepared(rows_of(300), time="at", device="opencl") as held:
+        expected = afa.find(rise(0.0), held, window=40)["le"].tolist()
+        with monkeypatch.context() as patch:
+            patch.setattr(devices, "_wait", fails)
+            with pytest.raises(DeviceError, match="to run the code of a pattern"):
+                afa.find(rise(0.0), held, window=40)
+        assert afa.find(rise(0.0), held, window=40)["le"].tolist() == expected
+
+
 WHERE = (
     "SELECT * FROM (SELECT * FROM t WHERE x > {}) MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES A.x AS ax, B.x AS bx "
     "PATTERN (A B) DEFINE A AS x < 0, B AS x > 1)"

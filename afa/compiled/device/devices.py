@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -97,10 +98,11 @@ class OpenCL:
         except ImportError:
             raise DeviceError('expected pyopencl for device="opencl" but it is not installed: pip install "afa[device]"') from None
         self._cl = cl
-        try:
-            every = [each for platform in cl.get_platforms() for each in platform.get_devices() if each.double_fp_config]
-        except cl.Error:
-            every = []
+        every = []
+        with contextlib.suppress(cl.Error):  # no platform
+            for platform in cl.get_platforms():
+                with contextlib.suppress(cl.Error):  # one without a device, or whose devices don't say whether they have doubles
+                    every += [each for each in platform.get_devices() if each.double_fp_config]
         every.sort(key=lambda each: bool(each.type & cl.device_type.CPU))  # graphics processors first
         if number >= len(every):
             raise _missing("opencl", number, [each.name for each in every])
@@ -138,14 +140,17 @@ class OpenCL:
             try:
                 self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2", "-w"]), "run")
             except self._cl.Error as error:
-                raise _refused(self.said, error) from error
+                raise _refused(self.said, "compile", error) from error
         return self._kernels[text]
 
     def launch(self, kernel: Any, buffer: Any, records: int, size: int, count: int) -> None:
         words = map(np.int64, (records, size, count))
-        event = kernel(self._queue, (count,), (1,) if self.is_cpu else None, buffer, *words)
-        self._queue.flush()
-        _wait(lambda: event.command_execution_status <= self._cl.command_execution_status.COMPLETE, event.wait)
+        try:
+            event = kernel(self._queue, (count,), (1,) if self.is_cpu else None, buffer, *words)
+            self._queue.flush()
+            _wait(lambda: event.command_execution_status <= self._cl.command_execution_status.COMPLETE, event.wait)
+        except self._cl.Error as error:
+            raise _refused(self.said, "run", error) from error
 
 
 class Cuda:
@@ -198,16 +203,20 @@ class Cuda:
                 try:
                     self._kernels[text] = module.get_function("run")
                 except self._cupy.cuda.compiler.CompileException as error:
-                    raise _refused(self.said, error) from error
+                    raise _refused(self.said, "compile", error) from error
         return self._kernels[text]
 
     def launch(self, kernel: Any, buffer: Any, records: int, size: int, count: int) -> None:
-        with self._device, self._cupy.cuda.Stream.null:  # as copies go, whatever stream the caller is in
+        cuda = self._cupy.cuda
+        with self._device, cuda.Stream.null:  # as copies go, whatever stream the caller is in
             words = tuple(map(np.int64, (records, size, count)))
-            kernel((-(-count // BLOCK),), (BLOCK,), (np.intp(buffer.ptr), *words))
-            event = self._cupy.cuda.Event()
-            event.record()
-            _wait(lambda: event.done, event.synchronize)
+            try:
+                kernel((-(-count // BLOCK),), (BLOCK,), (np.intp(buffer.ptr), *words))
+                event = cuda.Event()
+                event.record()
+                _wait(lambda: event.done, event.synchronize)
+            except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
+                raise _refused(self.said, "run", error) from error
 
 
 KINDS: dict[str, Callable[[int], Any]] = {"opencl": OpenCL, "cuda": Cuda}
@@ -225,8 +234,8 @@ def _missing(kind: str, number: int, there: list[str]) -> DeviceError:
     return DeviceError(f"expected a device {kind}:{number} but there is {have}{more}")
 
 
-def _refused(said: str, error: Exception) -> DeviceError:
-    return DeviceError(f"expected {said} to compile the code of a pattern but got {error}; leave out device=")
+def _refused(said: str, what: str, error: Exception) -> DeviceError:
+    return DeviceError(f"expected {said} to {what} the code of a pattern but got {error}; leave out device=")
 
 
 def _wait(over: Callable[[], bool], end: Callable[[], Any]) -> None:
