@@ -50,6 +50,8 @@ def on(request: Any, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> Told:
     monkeypatch.setattr(arena, "LEAST", 256)
     if request.param != "processor":
         monkeypatch.setattr(devices.device("opencl"), "is_cpu", False)
+        monkeypatch.setattr(devices, "OPTIONS", [*devices.OPTIONS, "-cl-opt-disable"])  # a third of the time
+        monkeypatch.setattr(devices.device("opencl"), "_kernels", {})
     if request.param == "parts":
         monkeypatch.setattr(devices.device("opencl"), "memory", 24_000)
     told, run = Told([0, 0], []), device_run.on_device

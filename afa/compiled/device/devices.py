@@ -17,6 +17,8 @@ import numpy as np
 from afa.compiled.device.preludes import CUDA, CUDA_ENTRY, OPENCL, OPENCL_ENTRY
 from afa.errors import DeviceError
 
+OPTIONS = ["-cl-std=CL1.2", "-w"]
+"""Of OpenCL's compiler."""
 POLL = 0.02
 """Seconds between two looks at whether a launch is over: in between an interrupt is heard."""
 KERNELS = 256
@@ -138,7 +140,7 @@ class OpenCL:
             make_room(self._kernels, KERNELS)
             program = self._cl.Program(self._context, OPENCL + text + OPENCL_ENTRY)
             try:
-                self._kernels[text] = self._cl.Kernel(program.build(["-cl-std=CL1.2", "-w"]), "run")
+                self._kernels[text] = self._cl.Kernel(program.build(OPTIONS), "run")
             except self._cl.Error as error:
                 raise _refused(self.said, "compile", error) from error
         return self._kernels[text]
