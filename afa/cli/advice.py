@@ -30,7 +30,7 @@ class Advice:
     def look(self, table: pa.Table) -> None:
         """Look at a batch; warn, before it takes long, of ties that the query has not put in order."""
         if self._ties is not None and len(table.group_by([*self._keys, "le"]).aggregate([([], "count_all")])) < len(table):
-            tell(self._ties.replace("order_by=", "--order-by"))
+            tell(self._ties.replace("order_by=", "--order-by"), "advice")
             self._ties = None
         if self._missing:
             found = {str(kind) for kind in pc.unique(table[self._column]).to_pylist() if kind is not None}
@@ -44,5 +44,6 @@ class Advice:
             more = ", .." if len(came) > SHOWN else ""
             tell(
                 f"no row has {' or '.join(map(repr, sorted(self._missing)))} in column {self._column}, "
-                f"which holds {', '.join(map(repr, came[:SHOWN]))}{more}"
+                f"which holds {', '.join(map(repr, came[:SHOWN]))}{more}",
+                "advice",
             )

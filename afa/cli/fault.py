@@ -1,14 +1,17 @@
-"""Report errors of the command line: one line on standard error, exit status 1."""
+"""Tell a line on standard error, as text or as JSON (`--log`); of a fault, one line and exit status 1."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Iterator
+from typing import Any
 
 import typer
 
+from afa.cli.log import as_json, write_json
 from afa.errors import AfaError
 
 
@@ -33,8 +36,12 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def tell(text: str) -> None:
-    typer.echo(f"afa: {text}", err=True)
+def tell(text: str, event: str = "note", level: str = "warning", **fields: Any) -> None:
+    """Tell a line; ``event``, ``level`` and the fields show in JSON only."""
+    if as_json():
+        write_json(text, event, level, fields)
+    else:
+        typer.echo(f"afa: {text}", err=True)
 
 
 @contextlib.contextmanager
@@ -50,14 +57,22 @@ def plain_exit() -> Iterator[None]:
         raise _reported(one_line(error)) from None
     except OSError as error:  # files say themselves what is wrong with them: it is a stream of ours
         raise _reported(f"can't write standard output: {os.strerror(error.errno) if error.errno else error}") from None
+    except typer.Exit:
+        raise
+    except (KeyboardInterrupt, Exception) as error:
+        if not as_json():  # Python's own words, of many lines
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            raise _reported("interrupted", 130, "interrupted", "warning") from None
+        raise _reported(one_line(error), traceback=traceback.format_exc()) from None
 
 
-def _reported(text: str) -> typer.Exit:
-    """Say what is wrong, if anyone can hear it, and end with status 1."""
+def _reported(text: str, status: int = 1, event: str = "fault", level: str = "error", **fields: Any) -> typer.Exit:
+    """Say what is wrong, if anyone can hear it, and end with this status."""
     with contextlib.suppress(OSError):
-        tell(text)
+        tell(text, event, level, **fields)
     close_pipes()
-    return typer.Exit(1)
+    return typer.Exit(status)
 
 
 def close_pipes() -> None:

@@ -13,6 +13,7 @@ import typer
 import typer.core
 
 from afa.cli.fault import tell
+from afa.cli.log import LogForm, log_as
 from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 from afa.errors import AfaError
 
@@ -34,14 +35,18 @@ class Command(typer.core.TyperCommand):
     """A command whose options go on working under their old names, with a word about the new one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        found = []
+        found, said = [], []
         for text in args:
             name, equals, value = text.partition("=")
             new = OLD_NAMES.get(name)
             if new is not None:
-                tell(f"{name} is now {new}; the old name goes on working")
+                said.append(f"{name} is now {new}; the old name goes on working")
             found.append(text if new is None else f"{new}{equals}{value}")
-        return super().parse_args(ctx, found)
+        try:
+            return super().parse_args(ctx, found)
+        finally:  # behind --log
+            for text in said:
+                tell(text, "renamed")
 
 
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
@@ -160,6 +165,10 @@ FLAGS: dict[str, Flag] = {
         "arrived, partial matches, matches, what was withdrawn, and why. Rows are taken one by one, unless --batch says how many "
         "come at once.", "FILE.html", {"callback": page_file}),
     "force": Flag(bool, False, RESULT, "Write over a file that is there and of another kind; never over one that is read."),
+    "metrics": Flag(TEXT, None, RESULT, "Serve the run's numbers for Prometheus at PORT, /metrics, and whether it takes rows, "
+        "/healthz; on this machine only, unless HOST:PORT is said.", "PORT"),
+    "log": Flag(LogForm, LogForm.text, RESULT, "How lines on standard error are told: as text, or each as a JSON object.",
+        more={"callback": log_as, "is_eager": True}),
     "quiet": Flag(bool, False, RESULT, "No progress bar, no summary.", short=("-q",)),
 }  # fmt: skip
 OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "format", "type")

@@ -25,7 +25,7 @@ def opened_log(folder: str | Path, make: Callable[[], L]) -> L:
     with in_one_line(str(folder)):
         found = make()
     if not there:
-        tell(f"{folder}: an empty arc log was made there")
+        tell(f"{folder}: an empty arc log was made there", "arcs", "info")
     return found
 
 
@@ -66,9 +66,9 @@ class Follow:
         """Write back what has become of the lines of the last poll, and say what it has told."""
         self._log.answer(self._last)
         for told in self._last.told:
-            tell(f"{self._folder}: {told}")
+            tell(f"{self._folder}: {told}", "arcs")
 
     def finish(self) -> None:
         """Say which lines were never whole."""
         for raw in self._log.folder.open:
-            tell(f"{self._folder}: {place_of(raw)}: expected a whole line but got one that no newline ends")
+            tell(f"{self._folder}: {place_of(raw)}: expected a whole line but got one that no newline ends", "arcs")

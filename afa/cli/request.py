@@ -56,6 +56,8 @@ class CommandRequest(NamedTuple):
     reasons: bool = False
     report: str | None = None
     force: bool = False
+    metrics: str | None = None
+    log: str = "text"
     made: tuple[str, ...] = ()
     """Of the keys those that no column holds: what a query computes of its rows, or takes from matches."""
 
@@ -87,7 +89,7 @@ class CommandRequest(NamedTuple):
     @property
     def on_late(self) -> Any:
         """The policy for late rows; told of, they are counted, too."""
-        return self.late if self.late != "report" else lambda change: tell(f"late: {change}")
+        return self.late if self.late != "report" else _late
 
     def options(self, *names: str) -> dict[str, Any]:
         """Return those options of an operator, as it takes them, and what bounds it."""
@@ -123,6 +125,11 @@ class CommandRequest(NamedTuple):
     @property
     def rows(self) -> int:
         return self.batch or ROWS
+
+
+def _late(change: Any) -> None:
+    row = change.payload._asdict() if hasattr(change.payload, "_asdict") else change.payload
+    tell(f"late: {change}", "late", key=change.key, le=change.le, re=change.re, diff=change.diff, row=row)
 
 
 NO_OPTIONS = ("pattern", "file", "made")

@@ -11,6 +11,8 @@ from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import Follow, make_log
+from afa.cli.metrics import RunMetrics
+from afa.cli.metrics_server import served
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -50,11 +52,12 @@ def run(job: CommandRequest) -> None:
     check_output(job.output, None, reads(job), job.force)
     if job.arcs is not None and comes_once(job.file):  # its first row may be late: the arc log is there before it
         make_log(job.arcs, given, job.tick)
-    made = PatternRun.of(job, given, open_source(job.file, job.form))
-    check_threads(made)
-    explained = job.reasons or job.report is not None
-    operator = made.operator(*OPTIONS, own_arcs=explained or job.arcs is not None, **({"lineage": True} if explained else {}))
-    _run(made, explaining(operator, job))
+    with served(job.metrics) as metrics:
+        made = PatternRun.of(job, given, open_source(job.file, job.form))
+        check_threads(made)
+        explained = job.reasons or job.report is not None
+        operator = made.operator(*OPTIONS, own_arcs=explained or job.arcs is not None, **({"lineage": True} if explained else {}))
+        _run(made, explaining(operator, job), metrics)
 
 
 def check_threads(made: PatternRun) -> None:
@@ -64,14 +67,14 @@ def check_threads(made: PatternRun) -> None:
         raise CommandError(f"expected a key, as threads share out its values, but got --threads {job.threads} without one")
 
 
-def _run(made: PatternRun, operator: Any) -> None:
+def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
     job, _, source = made
     stacked = isinstance(made.pattern, StackedQuery)  # of which nothing is advised
     advice = Advice(made.pattern) if QUERY in made.pattern.traits and not stacked else None
     batches_in = Input(job, source, made.events, advice)
     shown = made.pattern.shown if job.collapse is None else operator._core.shown
     with Screen(job, source) as screen:
-        summary = _drive(operator, shown, job, batches_in, source, screen)
+        summary = _drive(operator, shown, job, batches_in, source, screen, metrics)
         if not (job.quiet or stacked) and any(arc.kind == TIMEOUT for arc in made.automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
@@ -83,14 +86,25 @@ def _run(made: PatternRun, operator: Any) -> None:
     if advice is not None:
         advice.finish()
     if why and not job.quiet:
-        tell(f"no match: {why}")
+        tell(f"no match: {why}", "no match", "info")
 
 
-def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input, source: FileSource, screen: Screen) -> Summary:
+def _drive(
+    operator: Any,
+    shown: Schema,
+    job: CommandRequest,
+    batches_in: Input,
+    source: FileSource,
+    screen: Screen,
+    metrics: RunMetrics | None,
+) -> Summary:
     """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
     tables = iter(batches_in)
     table = next(tables)
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
+    if metrics is not None:
+        tick = None if batches_in.times is None else batches_in.times.tick
+        metrics.watch(operator, lambda: summary.events, lambda: batches_in.latest, tick)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     links = getattr(operator, "links", (operator,))
     out = OutputTable(links[-1], shown, job.keys, table, batches_in.times, job.reasons)
@@ -168,4 +182,4 @@ def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
     with writable(job.report):
         write_text(job.report, operator.html(title=f"{job.pattern} {job.file}", why=why))
     if not job.quiet:
-        tell(f"{job.report} shows the run: open it in a browser")
+        tell(f"{job.report} shows the run: open it in a browser", "report", "info", file=job.report)

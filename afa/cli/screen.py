@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from afa.cli.console import Bar, Terminal
-from afa.cli.fault import close_pipes
+from afa.cli.fault import close_pipes, tell
+from afa.cli.log import as_json
 from afa.cli.request import CommandRequest
 from afa.explain.reasons.because import BECAUSE
 from afa.io.column_texts import in_text, json_texts
@@ -25,6 +26,8 @@ from punctuation.time import FOREVER
 
 MANY = 10_000
 """Of fewer events the time is that of the start."""
+EVERY = 10.0
+"""So many seconds lie between two lines of progress, in JSON."""
 STYLES = {"+": "green", "-": "red"}
 
 
@@ -78,6 +81,11 @@ class Summary:
     def rate(self) -> float:
         return self.events / max(time.perf_counter() - self.began, 1e-9)
 
+    @property
+    def fields(self) -> dict[str, int | str]:
+        """The numbers of `lines`, by names for programs."""
+        return {name.replace(" ", "_").replace("-", "_"): number for name, number, _ in self.lines()}
+
     def lines(self) -> list[tuple[str, int | str, str]]:
         """Name, number and remark of each line."""
         late = f"{'dropped: ' if self.late else ''}behind a promise"
@@ -105,12 +113,13 @@ class Screen:
     def __init__(self, job: CommandRequest, source: FileSource) -> None:
         self._job = job
         self._err = Terminal(stderr=True)
-        both = sys.stdout.isatty() and self._err.is_terminal
+        both = sys.stdout.isatty() and self._err.is_terminal and not as_json()
         self._out = self._err if both else Terminal()
         self._left = 0 if job.output == STREAM else job.matches if job.matches >= 0 else -1
         self._open = True
         columns = TextColumn("{task.fields[events]:,} events"), BarColumn(), TaskProgressColumn()
-        self._bar = Bar(*columns, TextColumn("{task.fields[rate]:,.0f}/s"), console=self._err, quiet=job.quiet)
+        self._bar = Bar(*columns, TextColumn("{task.fields[rate]:,.0f}/s"), console=self._err, quiet=job.quiet or as_json())
+        self._progressed = time.monotonic()
         self._task = self._bar.add_task("", total=max(source.total, 1), events=0, rate=0.0)
 
     def __enter__(self) -> Screen:
@@ -122,6 +131,9 @@ class Screen:
 
     def progress(self, done: int, summary: Summary) -> None:
         self._bar.update(self._task, completed=done, events=summary.events, rate=summary.rate)
+        if as_json() and not self._job.quiet and time.monotonic() - self._progressed >= EVERY:
+            self._progressed = time.monotonic()
+            tell(f"{summary.events:,} events, {summary.rate:,.0f} a second", "progress", "info", **summary.fields)
 
     def show(self, changes: pa.Table, summary: Summary) -> None:
         """Print the changes of a batch, as many as are wanted."""
@@ -159,6 +171,10 @@ class Screen:
         if self._job.quiet:
             return
         changes = summary.inserted + summary.withdrawn
+        if as_json():
+            written = {} if self._job.output in (None, STREAM) else {"output": self._job.output}
+            tell(f"{summary.events:,} events, {changes:,} changes", "summary", "info", **summary.fields, **written)
+            return
         shown = Table(box=None, show_header=False, pad_edge=False)
         shown.add_column(style="bold")
         shown.add_column(justify="right")

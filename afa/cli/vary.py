@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from afa.cli.batches_in import Input
 from afa.cli.console import Terminal, plain_table
-from afa.cli.fault import CommandError, one_line
+from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.load import PATTERNS, load_factory
+from afa.cli.log import as_json
 from afa.cli.pattern_run import PatternRun
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output, reads, writing
@@ -184,4 +185,7 @@ def _show(found: Backtest, job: CommandRequest, rows: int, seconds: float) -> No
         count = len(found.table)
         text = f"{count:,} variant{'s' if count > 1 else ''} over {rows:,} rows in {seconds:.1f} s"
         written = "" if job.output in (None, STREAM) else f"; {len(found.matches):,} matches in {job.output}"
-        Terminal(stderr=True).print(f"\n{text}{written}", style="dim", soft_wrap=True)
+        if as_json():
+            tell(f"{text}{written}", "summary", "info", variants=count, rows=rows, seconds=seconds)
+        else:
+            Terminal(stderr=True).print(f"\n{text}{written}", style="dim", soft_wrap=True)

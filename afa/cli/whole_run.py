@@ -28,7 +28,7 @@ from afa.language.sql_reader import reading
 from afa.language.sql_statement import RowPatternMatch, Statement
 from afa.language.whole_statement import trees_of
 
-TAKEN = ("format", "form", "output", "matches", "quiet", "force", "tick", "threads", "partial_matches", "max_bytes")
+TAKEN = ("format", "form", "output", "matches", "quiet", "force", "tick", "threads", "partial_matches", "max_bytes", "log")
 """What says something of a run by DuckDB."""
 
 
@@ -106,5 +106,8 @@ def _by_duckdb(job: CommandRequest, text: str, files: dict[str, str]) -> None:
     if not job.quiet:
         tell(
             f"{len(found):,} row{'' if len(found) == 1 else 's'}"
-            + (f" in {job.output}" if job.output not in (None, STREAM) else "")
+            + (f" in {job.output}" if job.output not in (None, STREAM) else ""),
+            "summary",
+            "info",
+            rows=len(found),
         )

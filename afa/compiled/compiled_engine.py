@@ -340,6 +340,10 @@ class CompiledEngine:
         self.clean_all()
         return Sizes(*map(sum, zip(*self.store.each(compiled_states.sizes))))
 
+    def memory_bytes(self) -> int:
+        keys: int = self.store.directory.keys.arrays.nbytes
+        return sum(store.memory.used for store in self.store.stores) + keys
+
     def by_state(self) -> dict[str, int]:
         self.clean_all()
         return dict(sum(map(Counter, self.store.each(compiled_states.by_state)), Counter[str]()))

@@ -240,6 +240,9 @@ class Engine(Protocol):
     def sizes(self) -> Sizes:
         """Return how much is held."""
 
+    def memory_bytes(self) -> int:
+        """Return how large the state is; 0: it is made of Python's objects."""
+
     def by_state(self) -> dict[str, int]:
         """Return how many partial matches are stored in each state that has some; their sum is that of `sizes`. O(what is held)."""
 

@@ -319,6 +319,9 @@ class InterpretedEngine(ByRows):
         held, more = self._held[:5], self._held[5:]
         return Sizes._make([*held, len(self.states), *more])
 
+    def memory_bytes(self) -> int:
+        return 0
+
     def by_state(self) -> dict[str, int]:
         return dict(Counter(p.state for s in self.states.values() for y in s.index.values() for p in y.nodes))
 

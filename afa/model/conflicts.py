@@ -67,6 +67,7 @@ CONFLICTS: tuple[Conflict, ...] = (
     Conflict("vary", "lateness", "what each variant finds is final"),
     Conflict("vary", "speculation", "what each variant finds is final"),
     Conflict("vary", "arcs", "each variant has the arcs that the function gives it"),
+    Conflict("vary", "metrics", "its variants run all at once, not as rows come"),
     Conflict("vary", "members", "the matches of variants come without their events"),
     *_each(("reasons", "report"), "vary", "the matches of variants come without their reasons"),
     *(Conflict(told, name, "reasons are told of matches") for told in ("reasons", "report") for name in ("collapse", "having")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from afa.engine import Ends
 from afa.html_tables import grid
@@ -10,6 +10,12 @@ from punctuation.time import FOREVER
 
 if TYPE_CHECKING:
     from afa.operator.call import Core
+
+TOTAL, SLOW = "total", "slow"
+SoFar = Annotated[int, TOTAL]
+"""A number that only grows."""
+Sought = Annotated[int, SLOW]
+"""A number that takes ten times as long as all others: a running job does not tell it by itself."""
 
 
 class Statistics(NamedTuple):
@@ -77,19 +83,19 @@ class Statistics(NamedTuple):
     pending: int
     keys: int
     state_size: int
-    changes: int
-    outputs: int
-    retractions: int
-    late: int
-    stale: int
-    gaps: int = 0
-    missing: int = 0
-    repeated: int = 0
+    changes: SoFar
+    outputs: SoFar
+    retractions: SoFar
+    late: SoFar
+    stale: SoFar
+    gaps: SoFar = 0
+    missing: SoFar = 0
+    repeated: SoFar = 0
     barriers: int = 0
     ties: int = 0
-    ended_by_window: int = 0
-    ended_by_no_arc: int = 0
-    timeouts_past: int = 0
+    ended_by_window: Sought = 0
+    ended_by_no_arc: Sought = 0
+    timeouts_past: Sought = 0
     kept_steps: int = 0
     kept_events: int = 0
     kept_partial_matches: int = 0

@@ -364,7 +364,7 @@ class Bucket:
             "candidates": None if sizes is None else sizes.matches if self._job.asked.chooses else 0,
             **({} if sizes is None else {f"{STATE}{state}": n for state, n in engine.by_state().items()}),
             "held": len(self._held.rows),
-            "memory_bytes": engine.store.memory.used + engine.store.directory.keys.arrays.nbytes,
+            "memory_bytes": engine.memory_bytes(),
         }
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.arclog.arc_log import ArcLog, Poll
+from afa.cli.metrics import SHARE
 from afa.errors import AfaError
 from afa.extra.live.board import Board, said_of
 from afa.extra.live.picture import Picture, Pictures
@@ -19,8 +20,6 @@ from punctuation.durations import NANOSECONDS
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 
-SHARE = 0.05
-"""The most of the time that is spent on looking at what is held."""
 LONGEST = 10.0
 """The most seconds between two looks: the first one may have waited for kernels that were compiled."""
 DONE = {"insert": "inserted", "retract": "ended", "swap": "swapped"}
@@ -162,6 +161,12 @@ class LiveOperator:
             "sigma": None if self._stage is None or self._stage.sigma is None else self._seconds(self._stage.sigma),
             "by_state": states,
         }
+
+    @property
+    def newest(self) -> int:
+        """The largest LE, or watermark, so far."""
+        now: int = self._operator._core.progress.now
+        return max(now - 1, BEGINNING)
 
     def _lag(self) -> float | None:
         """Return how far the promise is behind the latest event: in seconds, or ticks where nobody knows what one is."""

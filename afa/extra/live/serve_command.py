@@ -14,7 +14,7 @@ HOST = "Where the page is served: on this machine only by default. Elsewhere all
 
 @takes(
     *OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "longest", "threads", "partial_matches",
-    "max_bytes", late=o.LateRows.drop,
+    "max_bytes", "log", late=o.LateRows.drop,
 )  # fmt: skip
 def serve(
     pattern: Pattern,

@@ -23,6 +23,7 @@ from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load import is_query
+from afa.cli.metrics import RunMetrics
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -114,6 +115,7 @@ def serve(job: CommandRequest, how: PageOptions) -> None:
             known = automaton_of(given)
             told = {"title": Path(job.pattern).name, "where": job.file, "log": str(Path(folder).resolve())}
             page = WaitingJob(told, known, job.tick)
+            metrics = RunMetrics(lambda: page.board.status)
             if comes := how.follow or comes_once(job.file):  # its first row may be late: the page is there before it, and the log
                 form_of(job.file, job.form, how.follow)
                 if how.follow:
@@ -121,20 +123,20 @@ def serve(job: CommandRequest, how: PageOptions) -> None:
                         Path(job.file).stat()
                 Pace(how.speed, job.tick or "ms")
                 make_log(folder, given, job.tick)
-                stack.enter_context(_shown(page, job, how))
+                stack.enter_context(_shown(page, job, how, metrics))
             made = PatternRun.of(job, given, open_source(job.file, job.form, how.follow), "serve")
             operator = made.operator(*(name for name in OPTIONS if name != "speculation"), own_arcs=True)  # arcs may come with sums
             pace = Pace(how.speed, made.job.tick)
         except KeyboardInterrupt:
             return
-        failed = _serve(made, operator, pace, folder, how, page, stack if not comes else None)
+        failed = _serve(made, operator, pace, folder, how, page, stack if not comes else None, metrics)
     if failed:
         raise typer.Exit(1)
 
 
 @contextlib.contextmanager
-def _shown(page: WaitingJob, job: CommandRequest, how: PageOptions) -> Iterator[None]:
-    with Site(page, host=how.host, port=how.port) as site:
+def _shown(page: WaitingJob, job: CommandRequest, how: PageOptions, metrics: RunMetrics) -> Iterator[None]:
+    with Site(page, host=how.host, port=how.port, metrics=metrics) as site:
         typer.echo(f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)")
         if how.browse:
             webbrowser.open(site.url)
@@ -142,7 +144,14 @@ def _shown(page: WaitingJob, job: CommandRequest, how: PageOptions) -> Iterator[
 
 
 def _serve(
-    made: PatternRun, operator: Any, pace: Pace, folder: str, how: PageOptions, page: WaitingJob, stack: contextlib.ExitStack | None
+    made: PatternRun,
+    operator: Any,
+    pace: Pace,
+    folder: str,
+    how: PageOptions,
+    page: WaitingJob,
+    stack: contextlib.ExitStack | None,
+    metrics: RunMetrics,
 ) -> bool:
     """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
     job, done = made.job, threading.Event()
@@ -152,22 +161,24 @@ def _serve(
         first = next(tables)
         live = _live(made, operator, batches_in, first, pace, folder)
         page.begin(live)
+        metrics.watch(operator, lambda: live.rows, lambda: live.newest, None if batches_in.times is None else batches_in.times.tick)
         live.poll()  # what no call can do is said before there is a page
         if stack is not None:
-            stack.enter_context(_shown(page, job, how))
+            stack.enter_context(_shown(page, job, how, metrics))
         looks = threading.Thread(target=_look, args=(live, done), daemon=True)
         looks.start()
         try:
-            return _play(live, first, tables, pace, job)
+            return _play(live, first, tables, pace, job, metrics)
         finally:
             done.set()
             looks.join(5)
-            tell(f"ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn")
+            text = f"ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn"
+            tell(text, "summary", "info", events=live.rows, matches_inserted=live.matches, matches_withdrawn=live.withdrawn)
     except KeyboardInterrupt:
         return False
 
 
-def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: CommandRequest) -> bool:
+def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: CommandRequest, metrics: RunMetrics) -> bool:
     """Push the input at its speed, then wait; return, once it is interrupted, whether something is wrong."""
     promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
     live.board.status, failed = "playing", False
@@ -181,7 +192,7 @@ def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace
                     n = pace.ready(latest[at:])
                     if n:
                         part = table.slice(at, n)
-                        _push(live, [part] if promises is None else promises.push_many(part), n, pace)
+                        _push(live, [part] if promises is None else promises.push_many(part), n, pace, metrics)
                         at += n
                     if pace.text != "max" or not n:
                         time.sleep(PAUSE)
@@ -192,8 +203,7 @@ def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace
             )
         except AfaError as error:  # of the input: there is no more of it
             failed = True
-            live.board.note("fault", one_line(error))
-            tell(one_line(error))
+            _tell_fault(live, error, metrics)
         live.board.status = "ended"
         while True:
             time.sleep(3600)
@@ -201,7 +211,7 @@ def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace
         return failed or live.board.status == "failed"
 
 
-def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace) -> None:
+def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace, metrics: RunMetrics) -> None:
     """Push rows. Where a function raises, or a row is late, nothing of them is taken: hold the input until it may go on."""
     while True:
         try:
@@ -209,10 +219,15 @@ def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace) -> None:
             return
         except Exception as error:
             pace.text, live.board.status = "pause", "failed"
-            live.board.note("fault", one_line(error))
-            tell(one_line(error))
+            _tell_fault(live, error, metrics)
         while pace.paused:
             time.sleep(PAUSE)
+
+
+def _tell_fault(live: LiveOperator, error: Exception, metrics: RunMetrics) -> None:
+    metrics.faults += 1
+    live.board.note("fault", one_line(error))
+    tell(one_line(error), "fault", "error")
 
 
 def _look(live: LiveOperator, done: threading.Event) -> None:

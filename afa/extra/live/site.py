@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
-import math
 import secrets
-import socket
 import threading
 from pathlib import Path
 from typing import Any, Protocol
 
+from afa.cli.log import plain
+from afa.cli.metrics import RunMetrics
+from afa.cli.metrics_server import PATHS, listening, page_of
 from afa.errors import AfaError
 from afa.extra.live.board import Board, said_of
 from afa.extra.live.gate import LONGEST, Gate
@@ -129,17 +130,17 @@ class Watched(Protocol):
 class Site:
     """The page of a job, served until `stop`; ``url`` is its address with the token that changes want.
 
-    On any other host than loopback reading wants the token, too; nothing is encrypted. Port 0: any that is free. An `AfaError` says
-    that the extra ``serve`` is not installed, or that nothing can listen there.
+    On any other host than loopback reading wants the token, too; nothing is encrypted. Port 0: any that is free. With ``metrics``
+    it has their pages. An `AfaError` says that the extra ``serve`` is not installed, or that nothing can listen there.
     """
 
-    def __init__(self, watched: Watched, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, watched: Watched, *, host: str = "127.0.0.1", port: int = 0, metrics: RunMetrics | None = None) -> None:
         uvicorn = _uvicorn()
         self.token = secrets.token_urlsafe(24)
-        self._socket = _listening(host, port)
+        self._socket = listening(host, port)
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/#token={self.token}"
-        app = Gate(_application(watched), self.token, host, _is_loopback(host))
+        app = Gate(_application(watched, metrics), self.token, host, _is_loopback(host))
         config = uvicorn.Config(
             app, log_config=None, lifespan="off", ws="none", http=protocol(), loop="asyncio", server_header=False, access_log=False,
             limit_concurrency=100, timeout_keep_alive=5, timeout_graceful_shutdown=1,
@@ -173,22 +174,6 @@ def _uvicorn() -> Any:
     return uvicorn
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind, proto)
-        try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind(address)
-            found.listen(128)
-        except OSError:
-            found.close()
-            raise
-    except (OSError, OverflowError) as error:
-        raise AfaError(f"expected an address to listen on but got host={host!r}, port={port}: {error}") from None
-    return found
-
-
 def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -196,15 +181,15 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _application(watched: Watched) -> Any:
-    """Return the routes: the page's files, what is shown, and changes."""
+def _application(watched: Watched, metrics: RunMetrics | None) -> Any:
+    """Return the routes: the page's files, what is shown, and changes; `PATHS` of a run that has metrics."""
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
 
     def answer(data: Any, status: int = 200) -> Response:
-        return Response(json.dumps(_plain(data), allow_nan=False), status, media_type="application/json")
+        return Response(json.dumps(plain(data), allow_nan=False), status, media_type="application/json")
 
     def file(request: Request) -> Response:
         name, kind = FILES[request.scope["path"]]
@@ -238,17 +223,12 @@ def _application(watched: Watched) -> Any:
     def icon(request: Request) -> Response:
         return Response(status_code=204)
 
+    def page(request: Request) -> Response:
+        assert metrics is not None
+        found = page_of(metrics, request.scope["path"])
+        return Response(found.body, found.status, media_type=found.kind)
+
     routes = [Route(path, file) for path in FILES]
+    routes += [] if metrics is None else [Route(path, page) for path in PATHS]
     routes += [Route("/favicon.ico", icon), Route("/state", state), Route("/change", change, methods=["POST"])]
     return Starlette(routes=routes)
-
-
-def _plain(data: Any) -> Any:
-    """Return data as JSON can have it: numbers that it has not are text."""
-    if isinstance(data, dict):
-        return {str(name): _plain(value) for name, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_plain(value) for value in data]
-    if isinstance(data, float) and not math.isfinite(data):
-        return str(data)
-    return data if data is None or isinstance(data, (str, int, float, bool)) else str(data)
