@@ -17,6 +17,6 @@ new             what `afa new` writes: an event class and a first pattern; new_e
 output_table    changes in one schema: members of --members, reasons of --reasons
 write           where the changes go; never over what is read
 console         a console, plain tables, progress bars
-metrics         the numbers of a run, for Prometheus; metrics_server: /metrics, /healthz
+run_metrics     the numbers of a run, for Prometheus; metrics_server: /metrics, /healthz
 fault           one clear line for whatever is to be told, or goes wrong; log: as JSON
 """

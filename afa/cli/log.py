@@ -17,7 +17,7 @@ import typer
 LogForm = enum.Enum("LogForm", {"text": "text", "json": "json"})
 
 
-class JsonLines(logging.Handler):
+class LogLines(logging.Handler):
     """What makes a line of each record of Python's loggers."""
 
     on = False
@@ -29,7 +29,7 @@ class JsonLines(logging.Handler):
         write_json(record.getMessage().strip(), "log", record.levelname.lower(), {"logger": record.name, **raised})
 
 
-LINES = JsonLines(logging.WARNING)
+LINES = LogLines(logging.WARNING)
 
 
 def log_as(context: typer.Context, form: LogForm) -> LogForm:

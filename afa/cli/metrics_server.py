@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from afa.cli.fault import CommandError, one_line, tell
-from afa.cli.metrics import RunMetrics
+from afa.cli.run_metrics import RunMetrics
 from afa.errors import AfaError
 
 PATHS = ("/metrics", "/healthz")
@@ -23,7 +23,7 @@ MOST = 16
 """The most requests that are answered side by side."""
 
 
-class Page(NamedTuple):
+class ServicePage(NamedTuple):
     """An answer."""
 
     status: int
@@ -31,7 +31,7 @@ class Page(NamedTuple):
     body: bytes
 
 
-def page_of(run: RunMetrics, path: str) -> Page:
+def page_of(run: RunMetrics, path: str) -> ServicePage:
     """Return the page of a run at one of `PATHS`; at any other path one that says so."""
     if path == "/healthz":
         status = run.status
@@ -41,13 +41,13 @@ def page_of(run: RunMetrics, path: str) -> Page:
     from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
     try:
-        return Page(200, CONTENT_TYPE_LATEST, generate_latest(run.registry))
+        return ServicePage(200, CONTENT_TYPE_LATEST, generate_latest(run.registry))
     except Exception as error:  # the run goes on
         return _said(500, one_line(error))
 
 
-def _said(status: int, text: str) -> Page:
-    return Page(status, "text/plain; charset=utf-8", f"{text}\n".encode())
+def _said(status: int, text: str) -> ServicePage:
+    return ServicePage(status, "text/plain; charset=utf-8", f"{text}\n".encode())
 
 
 class PageRequest(BaseHTTPRequestHandler):
@@ -103,7 +103,7 @@ def served(address: str | None) -> Iterator[RunMetrics | None]:
         return
     host, _, port = address.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
-    if not re.fullmatch("[0-9]{1,5}", port):
+    if not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
         raise CommandError(f"expected --metrics PORT or HOST:PORT but got {address}")
     run = RunMetrics()
     server = PageServer(host, int(port), run)

@@ -11,11 +11,11 @@ from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import Follow, make_log
-from afa.cli.metrics import RunMetrics
 from afa.cli.metrics_server import served
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
+from afa.cli.run_metrics import RunMetrics
 from afa.cli.screen import Screen, Summary
 from afa.cli.why import why_none
 from afa.cli.write import check_output, reads, writing

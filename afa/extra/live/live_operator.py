@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.arclog.arc_log import ArcLog, Poll
-from afa.cli.metrics import SHARE
+from afa.cli.run_metrics import SHARE
 from afa.errors import AfaError
 from afa.extra.live.board import Board, said_of
 from afa.extra.live.picture import Picture, Pictures

@@ -23,11 +23,11 @@ from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load import is_query
-from afa.cli.metrics import RunMetrics
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.run import OPTIONS, WAITS
+from afa.cli.run_metrics import RunMetrics
 from afa.cli.screen import time_text
 from afa.errors import AfaError
 from afa.extra.live.board import Board

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from afa.cli.log import plain
-from afa.cli.metrics import RunMetrics
 from afa.cli.metrics_server import PATHS, listening, page_of
+from afa.cli.run_metrics import RunMetrics
 from afa.errors import AfaError
 from afa.extra.live.board import Board, said_of
 from afa.extra.live.gate import LONGEST, Gate
