@@ -12,7 +12,7 @@ Core: what matches
     engine/        the protocol of an engine; where output is cut. engines: which one serves
     interpreted/   the readable engine, Algorithm 1 of the paper: begin with algorithm.py
     scan/          the readable engine of automata that choose (AFTER MATCH SKIP): begin with attempts.py
-    operator/      Operator and Keyed: calls, promises, tables, snapshots
+    operator/      Operator and Keyed: calls, promises, tables, snapshots, checkpoints
     expression/    fences and transfers taken apart: out of functions, text and JSON
     compiled/      the fast engine: the same as the readable one over arrays, arcs as machine code
     state/         the states of keys, as columns and as bytes
@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from afa.frames.prepared import prepared
     from afa.language.query import Query, query
     from afa.language.sql_query import sql
+    from afa.operator.checkpoint import Checkpoint
     from afa.replay.backtest import backtest
     from afa.replay.find import find
 
@@ -133,6 +134,7 @@ __all__ = [
     "Chain",
     "Change",
     "ChangeError",
+    "Checkpoint",
     "ClosureError",
     "Date",
     "ExpressionError",
@@ -180,6 +182,7 @@ METHODS: dict[type, dict[str, str]] = {
 LAZY = {
     "ArcLog": "afa.arclog.arc_log",
     "Chain": "afa.chained",
+    "Checkpoint": "afa.operator.checkpoint",
     "Funnel": "afa.explain.funnel.funnel",
     "Query": "afa.language.query",
     "Reasons": "afa.explain.reasons.explaining",

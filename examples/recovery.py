@@ -1,8 +1,8 @@
 """A job that is killed in the middle and goes on where it was: offset, snapshot and length of the output are saved together.
 
-Every hundred lines the job writes what it would need, in a file that takes its name in one step. When it begins it reads that file,
+Every hundred lines the job commits what it would need, in one step (`afa.Checkpoint`). When it begins it looks at the last commit,
 cuts its output to the length that belongs to it, and goes on with the line at the offset: each line counts once, whatever was
-written between the last save and the end.
+written between the last commit and the end. `afa run --state` does the same for files.
 
 It prints:
 
@@ -40,15 +40,14 @@ QUERY = afa.query(RISE + " RETURN a.cents AS low, b.cents AS high", event=Trade,
 
 
 def work(folder: Path, stop: int = -1) -> None:
-    """Go on from what was saved; be killed at a line, if there is one to stop at."""
-    saved = folder / "saved.json"
-    state = json.loads(saved.read_text()) if saved.exists() else {"line": 0, "output": 0, "snapshot": None}
-    op = QUERY.operator() if state["snapshot"] is None else QUERY.restore(bytes.fromhex(state["snapshot"]))
-    print("from line", state["line"], end="", flush=True)
-    lines = (folder / "trades.jsonl").read_text().splitlines()
-    with (folder / "changes.jsonl").open("a") as out:
-        out.truncate(state["output"])
-        for number, line in enumerate(lines[state["line"] :], state["line"] + 1):
+    """Go on from what was committed; be killed at a line, if there is one to stop at."""
+    with afa.Checkpoint(folder / "state", {"query": RISE}) as state, (folder / "changes.jsonl").open("a") as out:
+        last = state.last
+        op = QUERY.operator() if last is None else QUERY.restore(last.snapshot)
+        begin, length = (0, 0) if last is None else (last.input, last.output)
+        print("from line", begin, end="", flush=True)
+        out.truncate(length)
+        for number, line in enumerate((folder / "trades.jsonl").read_text().splitlines()[begin:], begin + 1):
             row = json.loads(line)
             for change in op.push(insert(Trade(row["symbol"], row["cents"]), row["at"])):
                 out.write(json.dumps([change.diff, change.le, change.key, *change.payload]) + "\n")
@@ -57,9 +56,7 @@ def work(folder: Path, stop: int = -1) -> None:
             if number % EVERY == 0:
                 out.flush()
                 os.fsync(out.fileno())
-                state = {"line": number, "output": out.tell(), "snapshot": op.snapshot().hex()}
-                (folder / "saved.new").write_text(json.dumps(state))
-                (folder / "saved.new").replace(saved)
+                state.commit(op.snapshot(), input=number, output=out.tell())
 
 
 def main() -> None:

@@ -53,8 +53,10 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-def output_file(file: Path | None) -> Path | None:
+def output_file(context: typer.Context, file: Path | None) -> Path | None:
     if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
+        if context.info_name == "run" and not file.suffix:  # a folder: `CommandRequest.of` refuses it without --state
+            return file
         raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
     return file
 
@@ -164,6 +166,12 @@ FLAGS: dict[str, Flag] = {
     "report": Flag(Path | None, None, RESULT, "Write the run as a page, which needs no network: events by when they happened and "
         "arrived, partial matches, matches, what was withdrawn, and why. Rows are taken one by one, unless --batch says how many "
         "come at once.", "FILE.html", {"callback": page_file}),
+    "state": Flag(Path | None, None, RESULT, "Keep in FOLDER, which is this job's alone, where it is, and append to --output, a "
+        "file .jsonl or .csv, or a folder for Parquet: killed anywhere, the same command goes on without a lost or doubled change. "
+        "INPUT is a file, or a folder whose files are read by their names.", "FOLDER"),
+    "state_every": Flag(TEXT, None, RESULT, "How often that is written: each so many rows, or a time. By default 5s.", "ROWS|TIME",
+        AT_LEAST_ONE),
+    "follow": Flag(bool, False, RESULT, "With --state: at the end of INPUT wait for more, until Ctrl-C; no watermark ends it."),
     "force": Flag(bool, False, RESULT, "Write over a file that is there and of another kind; never over one that is read."),
     "metrics": Flag(TEXT, None, RESULT, "Serve the run's numbers for Prometheus at PORT, /metrics, and whether it takes rows, "
         "/healthz; on this machine only, unless HOST:PORT is said.", "PORT"),

@@ -95,6 +95,7 @@ def run(
     """
     from afa.cli.request import CommandRequest
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
+    from afa.cli.state_run import run_with_state
     from afa.cli.vary import sweep
 
     if (file is None) == (tables is None):
@@ -105,7 +106,8 @@ def run(
 
             run_tables(CommandRequest.of(pattern, "", said), tables)
         else:
-            (sweep if said["vary"] else run_job)(CommandRequest.of(pattern, str(file), said))
+            kind = run_with_state if said["state"] else sweep if said["vary"] else run_job
+            kind(CommandRequest.of(pattern, str(file), said))
 
 
 for _name, _module in ADDED["afa.cli"].items():  # commands of extras

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import typer
 
 from afa.cli.fault import CommandError, tell
 from afa.engine.budget import PARTIAL_MATCHES
+from afa.io.file_bytes import STREAM
+from afa.io.file_writing import WRITTEN
 from afa.model.conflicts import check
 from afa.schema import Schema
 from punctuation.durations import ticks_of_duration
@@ -58,6 +61,9 @@ class CommandRequest(NamedTuple):
     force: bool = False
     metrics: str | None = None
     log: str = "text"
+    state: str | None = None
+    state_every: int | str | None = None
+    follow: bool = False
     made: tuple[str, ...] = ()
     """Of the keys those that no column holds: what a query computes of its rows, or takes from matches."""
 
@@ -66,6 +72,11 @@ class CommandRequest(NamedTuple):
         """Return the request that the options of a command make."""
         found = {IN_JOB.get(name, name): value for name, value in said.items()}
         found = {name: _plain(value) for name, value in found.items() if value is not None}
+        output = found.get("output")
+        if output not in (None, STREAM) and not Path(output).suffix and "state" not in found:
+            raise typer.BadParameter(
+                f"expected a name that ends in {', '.join(WRITTEN)} but got {Path(output).name!r}", param_hint="'--output'"
+            )
         if found.get("partial_matches") == 0:  # any number
             found["partial_matches"] = None
         return cls(pattern, file, **found | {"keys": tuple(dict.fromkeys(found.get("keys", ())))})

@@ -73,10 +73,10 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
     advice = Advice(made.pattern) if QUERY in made.pattern.traits and not stacked else None
     batches_in = Input(job, source, made.events, advice)
     shown = made.pattern.shown if job.collapse is None else operator._core.shown
-    with Screen(job, source) as screen:
+    with Screen(job, source.total) as screen:
         summary = _drive(operator, shown, job, batches_in, source, screen, metrics)
         if not (job.quiet or stacked) and any(arc.kind == TIMEOUT for arc in made.automaton.arcs):
-            summary.open = _open(operator)
+            summary.open = still_open(operator)
         screen.finish(summary)
     why = ""
     if not (summary.inserted or stacked) and job.id is None and not (job.quiet and job.report is None):
@@ -117,7 +117,7 @@ def _drive(
             batch = [out.none, *items]
             if follow is not None:
                 batch.insert(1, follow.poll())
-            for part in _said(lambda: operator.push_many(batch, net=not each), batches_in.end):
+            for part in said(lambda: operator.push_many(batch, net=not each), batches_in.end):
                 if not isinstance(part, Punctuation):
                     found = out.in_schema(part)
                     summary.count(out.les(found), found["diff"].to_numpy(), batches_in.latest)
@@ -140,7 +140,8 @@ def _drive(
     return summary
 
 
-def _open(operator: Any) -> int | str:
+def still_open(operator: Any) -> int | str:
+    """Return how many matches open time-outs would bring."""
     try:
         found: int = operator.open_timeouts
     except ClosureError:
@@ -148,7 +149,7 @@ def _open(operator: Any) -> int | str:
     return found
 
 
-def _said(call: Callable[[], Any], end: int) -> Any:
+def said(call: Callable[[], Any], end: int) -> Any:
     """Turn errors of an operator into one line, those of the user's functions too. ``end``: the promise at the input's end."""
     try:
         return call()

@@ -19,7 +19,6 @@ from afa.cli.request import CommandRequest
 from afa.explain.reasons.because import BECAUSE
 from afa.io.column_texts import in_text, json_texts
 from afa.io.file_bytes import STREAM
-from afa.io.text_files import FileSource
 from afa.operator.members import MEMBERS
 from afa.operator.statistics import statistics_of
 from punctuation.time import FOREVER
@@ -45,6 +44,8 @@ class Summary:
         self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = self.pending = 0
         self.not_final = 0
         self.open: int | str | None = None  # how many matches time-outs would still bring; None: there are no time-outs
+        self.snapshots: list[tuple[int, float]] = []  # bytes and seconds of each commit of --state
+        self._before = 0  # events of runs before this one
         self._unseen = 0  # events since it was looked what is held
         self._top = np.zeros((2, 0), np.int64)  # LE and diff of the changes at or past the largest timestamp
 
@@ -78,8 +79,24 @@ class Summary:
         self.late, self.pending = statistics.late, statistics.pending
 
     @property
+    def saved(self) -> list[Any]:
+        """The counts as plain JSON, of a run that goes on later: `go_on`."""
+        return [self.events, self.inserted, self.withdrawn, self._top.tolist()]
+
+    def go_on(self, saved: list[Any]) -> None:
+        self.events, self.inserted, self.withdrawn, top = saved
+        self._before, self._top = self.events, np.array(top, np.int64).reshape(2, -1)
+
+    @property
     def rate(self) -> float:
-        return self.events / max(time.perf_counter() - self.began, 1e-9)
+        return (self.events - self._before) / max(time.perf_counter() - self.began, 1e-9)
+
+    def _snapshots(self) -> list[tuple[str, int | str, str]]:
+        if not self.snapshots:
+            return []
+        size, seconds = self.snapshots[-1][0], [each for _, each in self.snapshots]
+        remark = f"{size:,} bytes the last; {sum(seconds):.2f} s in all, {max(seconds):.2f} s at most"
+        return [("snapshots", len(self.snapshots), remark)]
 
     @property
     def fields(self) -> dict[str, int | str]:
@@ -103,6 +120,7 @@ class Summary:
             ("matches inserted", self.inserted, ""),
             ("matches withdrawn", self.withdrawn, self._net if self._rated and self.events > 1 else ""),
             ("matches final", self.inserted - self.withdrawn - self.not_final, ""),
+            *self._snapshots(),
             *(line for line in more if line[1] or (line[0] == "time-outs open" and self.open is not None)),
         ]
 
@@ -110,7 +128,7 @@ class Summary:
 class Screen:
     """Standard output for changes, standard error for the rest; one console where both are the same terminal."""
 
-    def __init__(self, job: CommandRequest, source: FileSource) -> None:
+    def __init__(self, job: CommandRequest, total: int) -> None:
         self._job = job
         self._err = Terminal(stderr=True)
         both = sys.stdout.isatty() and self._err.is_terminal and not as_json()
@@ -120,7 +138,7 @@ class Screen:
         columns = TextColumn("{task.fields[events]:,} events"), BarColumn(), TaskProgressColumn()
         self._bar = Bar(*columns, TextColumn("{task.fields[rate]:,.0f}/s"), console=self._err, quiet=job.quiet or as_json())
         self._progressed = time.monotonic()
-        self._task = self._bar.add_task("", total=max(source.total, 1), events=0, rate=0.0)
+        self._task = self._bar.add_task("", total=max(total, 1), events=0, rate=0.0)
 
     def __enter__(self) -> Screen:
         self._bar.start()
@@ -128,6 +146,11 @@ class Screen:
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+    def note(self, text: str) -> None:
+        """Say something on standard error, above the progress bar."""
+        if not self._job.quiet:
+            self._err.print(f"afa: {text}", markup=False, soft_wrap=True)
 
     def progress(self, done: int, summary: Summary) -> None:
         self._bar.update(self._task, completed=done, events=summary.events, rate=summary.rate)

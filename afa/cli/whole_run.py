@@ -36,6 +36,8 @@ def run_tables(job: CommandRequest, inputs: Sequence[str]) -> None:
     """Carry out ``afa run`` over named tables."""
     if not is_sql(job.pattern):
         raise CommandError(f"expected a statement, file.sql, beside --input but got {job.pattern}; say INPUT behind it")
+    if job.state is not None:
+        raise CommandError("--state can't be combined with --input because it goes on in one INPUT; say that in place of it")
     pairs = [each.partition("=") for each in inputs]
     files = {name.lower(): file for name, _, file in pairs}
     if not all(name and sign and file for name, sign, file in pairs) or len(files) < len(pairs):

@@ -35,12 +35,18 @@ class File:
 
     again = True  # whether it can be read from its beginning once more
     longest = 1 << 30  # bytes of a row
+    passed = 0  # bytes of the blocks that `blocks_of` has yielded
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self.total = path.stat().st_size
         self._codec = CODECS.get(path.suffix.lower())
         self._raw: Any = None
+
+    @property
+    def read(self) -> int:
+        """How many of its bytes have counted so far, by which it is known later."""
+        return self.total
 
     def look(self, lines: int) -> bytes:
         """Return the beginning, as far as whole lines go: `HEAD` bytes, and more where they have fewer lines than that."""
@@ -50,7 +56,7 @@ class File:
             found += chunk.count(b"\n")
             if len(head) >= HEAD and found >= lines:
                 return bytes(head[: head.rfind(b"\n") + 1])
-            _check_length(self, len(head))
+            check_length(self, len(head))
         return bytes(head)
 
     def chunks(self) -> Iterator[bytes]:
@@ -74,7 +80,7 @@ class Stdin:
 
     again = False
     longest = 1 << 25
-    total = 0
+    passed = total = 0
 
     def __init__(self, raw: Any = None, name: str = STREAM) -> None:
         self.name = name
@@ -182,13 +188,15 @@ def blocks_of(file: File | Stdin) -> Iterator[bytes | None]:
             whole = b"".join(held)
             cut = size if chunk == b"" else whole.rfind(b"\n") + 1
             if cut:
+                file.passed += cut
                 yield whole[:cut]
             held, size = [whole[cut:]], size - cut
-        _check_length(file, size)
+        check_length(file, size)
         if chunk is None:
             yield None
 
 
-def _check_length(file: File | Stdin, size: int) -> None:
+def check_length(file: File | Stdin, size: int) -> None:
+    """Refuse a row that is longer than a file may have one."""
     if size > file.longest:
         raise AfaError(f"{file.name}: expected rows of at most {file.longest >> 20} MB but got a longer one")

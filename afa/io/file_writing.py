@@ -70,14 +70,19 @@ def _json_lines(draft: Path, schema: pa.Schema) -> Iterator[Write]:
         yield lambda table: stream.writelines(json_lines(table))
 
 
-@contextlib.contextmanager
-def _csv(draft: Path, schema: pa.Schema) -> Iterator[Write]:
-    """Times as ISO 8601, nothing where a value is missing; text in quotes, so that an empty one is none that is missing."""
+def check_no_lists(schema: pa.Schema) -> None:
+    """Refuse columns that CSV does not hold."""
     lists = next((field for field in schema if pa.types.is_nested(field.type)), None)
     if lists is not None:
         raise pa.ArrowNotImplementedError(  # as what else it does not hold
             f"CSV holds no lists, and column {lists.name!r} is {lists.type}; write JSON lines (.jsonl) or Parquet (.parquet)"
         )
+
+
+@contextlib.contextmanager
+def _csv(draft: Path, schema: pa.Schema) -> Iterator[Write]:
+    """Times as ISO 8601, nothing where a value is missing; text in quotes, so that an empty one is none that is missing."""
+    check_no_lists(schema)
     with pyarrow.csv.CSVWriter(draft, in_text(schema.empty_table()).schema) as writer:
         yield lambda table: writer.write_table(in_text(table))
 

@@ -35,15 +35,45 @@ class Parquet(FileSource):
     def done(self) -> int:
         return self._done
 
+    @property
+    def place(self) -> int:
+        return 0  # its rows are counted from the first on
+
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table]:
         wanted = list(dict.fromkeys(column.source for column in columns))
         schema = self._parquet.schema_arrow
         keys = [c.source for c in columns if c.kind == KEY and pa.types.is_string(schema.field(c.source).type)]
         coded = pyarrow.parquet.ParquetFile(self._bytes, read_dictionary=[key for key in keys if "." not in key])
         yield coded.schema_arrow.empty_table().select(wanted)  # without rows, the types still count
-        for batch in coded.iter_batches(rows, columns=wanted):
+        groups, self._done = _groups_from(self._parquet.metadata, self.before)
+        for batch in coded.iter_batches(rows, row_groups=groups, columns=wanted):
+            skipped = min(max(self.before - self._done, 0), len(batch))
             self._done += len(batch)
-            yield pa.Table.from_batches([batch])
+            if skipped < len(batch):
+                yield pa.Table.from_batches([batch.slice(skipped)])
+
+    def guessed(self) -> Any:
+        return self._parquet.schema_arrow.remove_metadata()
+
+    def as_guessed(self, schema: Any) -> None:
+        found = self.guessed()
+        if found != schema:
+            other = next(name for name in [*schema.names, *found.names] if _column(schema, name) != _column(found, name))
+            raise AfaError(
+                f"expected column {other!r} as {_column(schema, other)}, as in the file before, but got {_column(found, other)}"
+            )
+
+
+def _column(schema: Any, name: str) -> Any:
+    return schema.field(name).type if schema.names.count(name) == 1 else "none"
+
+
+def _groups_from(told: Any, row: int) -> tuple[list[int], int]:
+    """Return the row groups of a Parquet file from the one of a row on, and the number of the first row in them."""
+    groups, first = list(range(told.num_row_groups)), 0
+    while groups and first + told.row_group(groups[0]).num_rows <= row:
+        first += told.row_group(groups.pop(0)).num_rows
+    return groups, first
 
 
 def _full(told: Any) -> frozenset[str]:

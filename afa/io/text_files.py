@@ -24,6 +24,9 @@ NULLS = ["", "NA", "N/A", "null", "NULL"]
 VALUE = re.compile(r"#(?P<column>\d+): (?P<row>row \d+, )?CSV conversion error to (?P<type>[^:]+): invalid value '(?P<value>.*)'")
 PEEKED = 1000
 """How many lines of JSON are looked at for columns and their types."""
+NO_SCALAR = pa.list_(pa.null())
+SAMPLES = {pa.null(): None, **{TYPES[kind.__name__]: kind() for kind in (int, float, bool, str)}}
+"""A value of each type that a guess may have."""
 
 
 class FileSource:
@@ -38,6 +41,8 @@ class FileSource:
     """Whether its timestamps have no unit of their own."""
     full: frozenset[str] = frozenset()
     """The columns that have a value in every row, as far as the file says it."""
+    before = 0
+    """How many rows stand before the first that is read."""
 
     def __init__(self, file: File | Stdin) -> None:
         self._file, self.total = file, file.total
@@ -53,6 +58,20 @@ class FileSource:
     def done(self) -> int:
         """Return how much has been read, in the unit of ``total``."""
         return self._file.done()
+
+    @property
+    def place(self) -> int:
+        """Where the tables that were yielded end, as a byte of the file."""
+        found: int = getattr(self._file, "place", 0)
+        return found
+
+    def guessed(self) -> Any:
+        """Return as an Arrow schema what types the first rows show, null where they show none."""
+        raise NotImplementedError
+
+    def as_guessed(self, schema: Any) -> None:
+        """Take columns for what another file's `guessed` has said of them."""
+        raise NotImplementedError
 
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         """Yield the rows in order, as tables of some of them; columns as in the file. None: there are no more just now."""
@@ -70,15 +89,22 @@ class Csv(FileSource):
         self._passed = 0  # rows that were parsed before
         head = self._parsed(b"", file.look(2), None, ())  # the header, and a row that shows types
         self.names = head.column_names
-        self._guessed = dict(zip(head.schema.names, head.schema.types))
-        self.blank = all(pa.types.is_null(kind) for kind in self._guessed.values())
+        self._guessed: dict[str, Any] = {}
+        self.as_guessed(head.schema)
 
     def kinds(self) -> dict[str, Any]:
         return {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in self._guessed.items()}
 
+    def guessed(self) -> Any:
+        return pa.schema(self._guessed)
+
+    def as_guessed(self, schema: Any) -> None:
+        self._guessed |= dict(zip(schema.names, schema.types))
+        self.blank = all(pa.types.is_null(kind) for kind in self._guessed.values())
+
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         types = {column.source: self._type(column) for column in reversed(columns)}  # the first, an event's field, decides
-        header, self._passed = b"", 0
+        header, self._passed = b"", self.before
         for block in blocks_of(self._file):
             if block is None:
                 yield None
@@ -143,9 +169,17 @@ class JsonLines(FileSource):
     def kinds(self) -> dict[str, Any]:
         return {name: TYPES.get(type(value).__name__, pa.string()) for name, value in self._seen.items()}
 
+    def guessed(self) -> Any:
+        kinds = {name: TYPES.get(type(value).__name__, NO_SCALAR) for name, value in self._seen.items()}
+        return pa.schema({name: pa.null() if self._seen[name] is None else kind for name, kind in kinds.items()})
+
+    def as_guessed(self, schema: Any) -> None:
+        self._seen |= {field.name: SAMPLES.get(field.type, []) for field in schema}
+        self.names = list(self._seen) or None
+
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         schema = pa.schema({column.source: self._type(column) for column in reversed(columns)})
-        row = self.first_row
+        row = self.first_row + self.before
         for block in blocks_of(self._file):
             if block is None:
                 yield None

@@ -75,3 +75,19 @@ def drafted(path: str | os.PathLike[str]) -> Iterator[Path]:
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     with drafted(path) as draft, open(draft, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Write bytes to a file of the system, however many it takes at a time."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Wait until the names in a folder are on disk."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -64,6 +64,10 @@ CONFLICTS: tuple[Conflict, ...] = (
     Conflict(SKIP, "longest", "it chooses among all matches"),
     *_each(("collapse", "having"), SKIP, "it shows single matches, each with the one path that it has chosen"),
     Conflict(SKIP, "gapless", "a match takes neighbours, whatever their numbers"),
+    Conflict("state", "vary", "each run of a sweep begins anew"),
+    Conflict("state", "arcs", "it does not hold how far the arc log was read"),
+    *_each(("reasons", "report"), "state", "reasons are told of rows that this run has taken"),
+    Conflict("state", "force", "it writes over nothing"),
     Conflict("vary", "lateness", "what each variant finds is final"),
     Conflict("vary", "speculation", "what each variant finds is final"),
     Conflict("vary", "arcs", "each variant has the arcs that the function gives it"),
@@ -100,6 +104,9 @@ NEEDS: tuple[Need, ...] = (
     Need("insert", "retract", "--retract", "both say which values of the column of --diff mean what"),
     Need("retract", "insert", "--insert", "both say which values of the column of --diff mean what"),
     Need("insert", "diff", "--diff", "it is the column that holds such values"),
+    Need("state", "output", "--output", "what is printed can't be taken back"),
+    Need("state_every", "state", "--state", "it says how often that is written"),
+    Need("follow", "state", "--state", "without one the output appears when the job has ended; tail -f FILE | afa run PATTERN -"),
     Need("keep_payloads", "retractions", "retractions=False", "an event that is gone can't be found without its payload"),
 )
 

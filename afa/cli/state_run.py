@@ -1,0 +1,244 @@
+"""Carry out ``afa run --state``: snapshot, place in the input and place in the output are one commit; killed anywhere, it goes on.
+
+At the end of INPUT the rest comes, as of any run: the last line, if no newline ends it, and what the last watermark brings. It
+stands behind the place of the last commit in the output: where INPUT has grown, a later run cuts it off, and goes on before it. So
+after each run that has ended the output is that of one run over all that INPUT has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import typer
+
+from afa import Punctuation
+from afa.cli.fault import CommandError, tell
+from afa.cli.output_table import OutputTable
+from afa.cli.pattern_run import PatternRun, given_pattern
+from afa.cli.request import CommandRequest
+from afa.cli.run import OPTIONS, WAITS, check_threads, said, still_open
+from afa.cli.screen import Screen, Summary
+from afa.cli.state_input import BEGIN, StateFiles, StateInput, shape_of
+from afa.cli.write import check_output, reads
+from afa.errors import AfaError
+from afa.io.appended import appended
+from afa.io.file_bytes import STREAM
+from afa.io.files import comes_once
+from afa.io.input_shape import InputShape, in_hex, of_hex
+from afa.io.settled_order import in_settled_order
+from afa.io.table_times import TimeType
+from afa.model.arc import TIMEOUT
+from afa.operator.checkpoint import Checkpoint
+from punctuation.durations import nanoseconds_of
+from punctuation.sources import BoundedDisorder
+
+EVERY = "5s"
+FREE = ("state", "state_every", "follow", "output", "matches", "quiet", "batch", "threads", "partial_matches", "max_bytes", "late")
+"""Options that may be others in a later run."""
+INTERRUPTED = 130
+
+
+def run_with_state(job: CommandRequest) -> None:
+    """Carry out ``afa run`` with ``--state``."""
+    job.check()
+    assert job.state is not None
+    if job.output == STREAM:
+        raise CommandError("--state can't be combined with --output - because what is printed can't be taken back; name a file")
+    if comes_once(job.file):
+        raise CommandError(
+            f"--state can't be combined with {job.file}, a pipe, whose rows come once; let them go to a file or into files of a "
+            f"folder, and say --follow"
+        )
+    if job.speculation is not None and job.lateness is None:
+        raise CommandError(f"--speculation needs --lateness because {WAITS}")
+    check_apart(job)
+    with stopping() as stop:
+        files = StateFiles(job, stop.is_set)
+        with Checkpoint(job.state, about(job)) as state:
+            if state.last is not None:
+                files.check(state.last.input["place"])
+            if not _finished(job, state, files):
+                StateRun(job, state, files, stop).run()
+
+
+def check_apart(job: CommandRequest) -> None:
+    """Refuse an output that would be read."""
+    assert job.output is not None
+    check_output(job.output, None, reads(job), True, special=True)
+    place, read = Path(job.output).resolve(), Path(job.file).resolve()
+    if read.is_dir() and read in (place, place.parent):
+        raise CommandError(f"can't write {job.output}: it is in {job.file}, which is read")
+
+
+def about(job: CommandRequest) -> dict[str, Any]:
+    """Return what another job is known by: the text of the pattern, the options that say what is read and matched."""
+    file = job.pattern if Path(job.pattern).is_file() else job.pattern.rpartition(":")[0]
+    digest = hashlib.blake2b(Path(file).read_bytes(), digest_size=8).hexdigest() if Path(file).is_file() else ""
+    pattern = f"{Path(job.pattern).name} ({digest})"
+    return {"pattern": pattern, **{name: value for name, value in job.said.items() if name not in FREE}}
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """Yield what the first Ctrl-C or SIGTERM sets; the second one ends the process as ever."""
+    known: dict[int, Any] = {}
+    stop = threading.Event()
+
+    def first(*_: Any) -> None:
+        stop.set()
+        for number, before in known.items():
+            signal.signal(number, before)
+
+    if threading.current_thread() is threading.main_thread():
+        known.update({number: signal.signal(number, first) for number in (signal.SIGINT, signal.SIGTERM)})
+    try:
+        yield stop
+    finally:
+        for number, before in known.items():
+            signal.signal(number, before)
+
+
+def _finished(job: CommandRequest, state: Checkpoint, files: StateFiles) -> bool:
+    """Say that all was done before, if it was; let a job go on whose input has grown since, without the end of its output."""
+    if state.last is None or "end" not in state.last.output:
+        return False
+    at, output = state.last.input, state.last.output
+    if not (job.follow or files.more(at["place"], at["size"])):
+        tell(f"finished before: all {at['counts'][0]:,} rows of {job.file} are read, and {job.output} is whole")
+        return True
+    state.commit(state.last.snapshot, input=at, output={"place": output["place"]})
+    return False
+
+
+class StateRun:
+    """A run of a job, from its last commit on."""
+
+    def __init__(self, job: CommandRequest, state: Checkpoint, files: StateFiles, stop: threading.Event) -> None:
+        self.state, self.files, self.stop = state, files, stop
+        last = None if state.last is None else state.last.input
+        self.shape = shape_of(files) if last is None else InputShape(*last["shape"])
+        self.made = PatternRun.of(job, given_pattern(job.pattern), self.shape.empty(job.file))
+        self.job = job = self.made.job
+        check_threads(self.made)
+        self.summary = Summary(keyed=bool(job.keys), batch=job.batch)
+        self.promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
+        self.batches = StateInput(job, files, self.shape, self.made.events, dict(BEGIN) if last is None else last["place"])
+        self.tables: Iterator[Any] = iter(self.batches)
+        options = {**self.made.options(*OPTIONS), "late": job.on_late}
+        if state.last is None or last is None:
+            self.operator = self.made.pattern.operator(**options)
+            self._begin = self._input()
+            first = next(table for table in self.tables if table is not None)
+            self.tables = itertools.chain([first], self.tables)
+            times = None if self.batches.times is None else in_hex(pa.schema({"le": self.batches.times.times.type}))
+            self._columns = {"first": in_hex(first.schema), "times": times}
+        else:
+            self.operator = self.made.pattern.restore(state.last.snapshot, **options)
+            self._columns = {name: last[name] for name in ("first", "times")}
+            self._go_on(last)
+        self.committed = time.monotonic()
+        self.unsaved = 0  # rows since
+
+    def _go_on(self, last: dict[str, Any]) -> None:
+        self.batches.first, self.batches.latest = of_hex(last["first"]).empty_table(), last["latest"]
+        if last["times"] is not None:
+            self.batches.times = TimeType.of_arrow(of_hex(last["times"]).types[0], self.job.tick or "ms")
+        self.summary.go_on(last["counts"])
+        if self.promises is not None:
+            self.promises.restore(bytes.fromhex(last["promises"]))
+
+    def _input(self) -> dict[str, Any]:
+        """Return what of the job is neither in the operator's snapshot nor in its output."""
+        promises = None if self.promises is None else self.promises.snapshot().hex()
+        place = self.files.marked(self.batches.place)
+        return {"place": place, "latest": self.batches.latest, "counts": self.summary.saved, "promises": promises}
+
+    def run(self) -> None:
+        job, last = self.job, self.state.last
+        assert job.output is not None
+        links = getattr(self.operator, "links", (self.operator,))
+        shown = self.made.pattern.shown if job.collapse is None else self.operator._core.shown
+        assert self.batches.first is not None
+        self.form = OutputTable(links[-1], shown, job.keys, self.batches.first, self.batches.times)
+        self.out = appended(job.output, self.form.schema, None if last is None else last.output["place"])
+        with Screen(job, self.batches.total) as self.screen:
+            try:
+                if last is None:  # before the first byte is written, so that the output is known as this job's
+                    self._commit(self._begin)
+                self._take_all()
+            except BaseException:
+                if self.state.last is not None:
+                    with contextlib.suppress(OSError, AfaError):
+                        self.out.cut(self.state.last.output["place"])
+                raise
+            finally:
+                self.out.close()
+            self.summary.finish(links[0].statistics, self.batches.end)
+            if any(arc.kind == TIMEOUT for link in links for arc in link._core.automaton.arcs):
+                self.summary.open = still_open(links[-1])
+            self.screen.finish(self.summary)
+        if self.stop.is_set():
+            tell(f"stopped behind row {self.summary.events:,}: the same command goes on there")
+            raise typer.Exit(0 if job.follow else INTERRUPTED)
+
+    def _take_all(self) -> None:
+        for table in self.tables:
+            if table is not None:
+                self._push(*([table] if self.promises is None else self.promises.push_many(table)))
+                self.summary.progress(len(table), self.operator)
+                self.screen.progress(self.batches.done, self.summary)
+                self.unsaved += len(table)
+            if self.stop.is_set():
+                break
+            if self._due():
+                self._commit(self._input())
+        self.summary.look(self.operator)
+        if self.stop.is_set():
+            self._commit(self._input())
+        else:
+            self._commit(self._input(), end=True)
+
+    def _push(self, *items: Any) -> None:
+        for part in said(lambda: self.operator.push_many([self.form.none, *items]), self.batches.end):
+            if not isinstance(part, Punctuation):
+                found = in_settled_order(self.form.in_schema(part))
+                self.summary.count(self.form.les(found), found["diff"].to_numpy(), self.batches.latest)
+                self.screen.show(found, self.summary)
+                self.out.write(found)
+
+    def _due(self) -> bool:
+        every = self.job.state_every or EVERY
+        passed = self.unsaved if isinstance(every, int) else (time.monotonic() - self.committed) * 1e9
+        return self.unsaved > 0 and passed >= (every if isinstance(every, int) else nanoseconds_of(every, "--state-every"))
+
+    def _commit(self, at: dict[str, Any], end: bool = False) -> None:
+        """Commit where the job is; ``end``: with what comes at the end of the input, behind it."""
+        began = time.monotonic()
+        snapshot, place = self.operator.snapshot(), self.out.commit()
+        seconds, output = time.monotonic() - began, {"place": place}
+        at = {**at, **self._columns, "shape": list(self.shape)}
+        if end:
+            at["size"] = 0 if self.batches.last is None else self.batches.last.read
+            self._push_end()
+            output["end"] = self.out.commit()
+        began = time.monotonic()
+        self.state.commit(snapshot, input=at, output=output)
+        self.committed, self.unsaved = time.monotonic(), 0
+        seconds += self.committed - began
+        self.summary.snapshots.append((len(snapshot), seconds))
+        self.screen.note(f"{self.job.state}: row {self.summary.events:,}, a snapshot of {len(snapshot):,} bytes in {seconds:.3f} s")
+
+    def _push_end(self) -> None:
+        for table in self.batches.ending():
+            self._push(table)
+            self.summary.progress(len(table), self.operator)
+        self._push(Punctuation(self.batches.end))
