@@ -95,8 +95,8 @@ class StateFiles:
                     raise CommandError(f"{path}: expected the file of which the state has read {read:,} bytes but got another")
 
     def marked(self, place: Place) -> Place:
-        """Return a place with what its file is known by."""
-        return place if place["file"] is None else {**place, "mark": mark(self.path(place["file"]), place["read"])}
+        """Return a copy of a place, with what its file is known by."""
+        return dict(place) if place["file"] is None else {**place, "mark": mark(self.path(place["file"]), place["read"])}
 
 
 def shape_of(files: StateFiles) -> InputShape:
