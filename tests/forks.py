@@ -1,9 +1,9 @@
 """Runs of the command line as processes that are forked of one that has loaded all, and that end at an instant or at a call.
 
-`python -m tests.forks` reads a line of JSON for each run: ``arguments``; ``cwd``; ``kill``: after so many seconds, by ``signal``; ``at``:
-the number of a call of the operating system at which ``what`` happens: "die" behind it, "half" (of a write: half of it, then death), or
-the name of an error, "ENOSPC", which it raises. With ``here`` the process runs it itself. It answers by the status, what went to
-standard error, and how many calls there were.
+`python -m tests.forks` reads a line of JSON for each run: ``arguments``; ``cwd``; ``kill``: after so many seconds, by ``signal``;
+``at``: the number of a call of the operating system at which ``what`` happens: "die" behind it, "half" (death in its place, behind
+half of a write), or the name of an error, "ENOSPC", which it raises. With ``here`` the process runs it itself. It answers by the
+status, what went to standard error, and how many calls there were.
 """
 
 from __future__ import annotations
@@ -67,17 +67,15 @@ class Shim:
         def around(*arguments: Any, **named: Any) -> Any:
             self.count += 1
             here = self.count == self._at
-            if here and self._what.startswith("E"):
-                if name == "close":  # an error of a close is told behind it
-                    call(*arguments, **named)
+            if here and self._what.startswith("E") and name != "close":
                 raise OSError(getattr(errno, self._what), os.strerror(getattr(errno, self._what)))
-            if here and self._what == "half" and name == "write":
-                call(arguments[0], arguments[1][: len(arguments[1]) // 2])
-            elif not (here and self._what == "half"):
-                found = call(*arguments, **named)
-            if here:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return found
+            try:
+                if here and self._what == "half":
+                    return call(arguments[0], arguments[1][: len(arguments[1]) // 2]) if name == "write" else None
+                return call(*arguments, **named)
+            finally:
+                if here and not self._what.startswith("E"):
+                    os.kill(os.getpid(), signal.SIGKILL)
 
         return around
 

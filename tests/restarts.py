@@ -51,6 +51,11 @@ def written(output: str) -> Any:
     return [row for name in sorted(os.listdir(output)) for row in pyarrow.parquet.read_table(f"{output}/{name}").to_pylist()]
 
 
+def head_of(state: str) -> Any:
+    """The line of JSON in a state."""
+    return json.loads(Path(state).read_bytes()[9:].partition(b"\n")[0])
+
+
 class Job:
     """A job over INPUT. ``left_alone`` is what it writes where nothing disturbs it."""
 
@@ -76,6 +81,18 @@ class Job:
         assert ended.status == 0, ended.told
         assert written(self.output) == self.left_alone
         assert os.listdir("state") == ["state"]
+
+    def is_as_committed(self) -> bool:
+        """Whether neither folder nor output has more than the last commit says; without one there is no state."""
+        if not os.path.exists("state"):
+            return True
+        if os.listdir("state") != ["state"]:
+            return False
+        output = head_of("state/state")["output"]
+        place = output.get("end", output["place"])
+        if "parts" in place:
+            return [name[:11] for name in sorted(os.listdir(self.output))] == [f"part-{n:06}" for n in range(place["parts"])]
+        return os.stat(self.output).st_size == int(place["bytes"])
 
     def begin_anew(self) -> None:
         shutil.rmtree("state", ignore_errors=True)

@@ -63,3 +63,16 @@ def test_stopped_after_each_call_of_the_system(forks: Forks, file: str, output: 
         job.begin_anew()
         assert job.run(at=at, what=what).status == -signal.SIGKILL, at
         job.goes_on()
+
+
+@sample(7, 500)
+@pytest.mark.parametrize(("file", "output"), FORMS)
+def test_a_full_disk_ends_the_run_with_the_state_of_before(forks: Forks, file: str, output: str, numbers: range) -> None:
+    job = Job(forks, write(trades(1_200), file), output, *EVERY)
+    for at in sorted({1 + n * job.calls // len(numbers) for n in numbers}):
+        job.begin_anew()
+        ended = job.run(at=at, what="ENOSPC")
+        told = ended.told.startswith("afa: can't ") and ended.told.endswith(": No space left on device\n")
+        assert ended.status == 0 or (ended.status == 1 and told), (at, ended)  # 0: the call was a close, or its error does no harm
+        assert job.is_as_committed(), (at, ended)
+        job.goes_on()

@@ -20,12 +20,13 @@ from typing import Any
 import pyarrow as pa
 import typer
 
-from afa import Punctuation
+from afa import BEGINNING, Punctuation
 from afa.cli.fault import CommandError, tell
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.run import OPTIONS, WAITS, check_threads, said, still_open
+from afa.cli.saved_run import SavedRun
 from afa.cli.screen import Screen, Summary
 from afa.cli.state_input import BEGIN, StateFiles, StateInput, shape_of
 from afa.cli.write import check_output, reads
@@ -33,9 +34,8 @@ from afa.errors import AfaError
 from afa.io.appended import appended
 from afa.io.file_bytes import STREAM
 from afa.io.files import comes_once
-from afa.io.input_shape import InputShape, in_hex, of_hex
+from afa.io.input_shape import in_hex
 from afa.io.settled_order import in_settled_order
-from afa.io.table_times import TimeType
 from afa.model.arc import TIMEOUT
 from afa.operator.checkpoint import Checkpoint
 from punctuation.durations import nanoseconds_of
@@ -64,10 +64,11 @@ def run_with_state(job: CommandRequest) -> None:
     with stopping() as stop:
         files = StateFiles(job, stop.is_set)
         with Checkpoint(job.state, about(job)) as state:
-            if state.last is not None:
-                files.check(state.last.input["place"])
-            if not _finished(job, state, files):
-                StateRun(job, state, files, stop).run()
+            saved = None if state.last is None else SavedRun.of(state.last.input)
+            if saved is not None:
+                files.check(saved.place)
+            if saved is None or not _finished(job, state, saved, files):
+                StateRun(job, state, saved, files, stop).run()
 
 
 def check_apart(job: CommandRequest) -> None:
@@ -108,73 +109,67 @@ def stopping() -> Iterator[threading.Event]:
             signal.signal(number, before)
 
 
-def _finished(job: CommandRequest, state: Checkpoint, files: StateFiles) -> bool:
+def _finished(job: CommandRequest, state: Checkpoint, saved: SavedRun, files: StateFiles) -> bool:
     """Say that all was done before, if it was; let a job go on whose input has grown since, without the end of its output."""
-    if state.last is None or "end" not in state.last.output:
+    assert state.last is not None
+    if "end" not in state.last.output:
         return False
-    at, output = state.last.input, state.last.output
-    if not (job.follow or files.more(at["place"], at["size"])):
-        tell(f"finished before: all {at['counts'][0]:,} rows of {job.file} are read, and {job.output} is whole")
+    if not (job.follow or files.more(saved.place, saved.size)):
+        tell(f"finished before: all {saved.counts[0]:,} rows of {job.file} are read, and {job.output} is whole")
         return True
-    state.commit(state.last.snapshot, input=at, output={"place": output["place"]})
+    state.commit(state.last.snapshot, input=saved._asdict(), output={"place": state.last.output["place"]})
     return False
 
 
 class StateRun:
     """A run of a job, from its last commit on."""
 
-    def __init__(self, job: CommandRequest, state: Checkpoint, files: StateFiles, stop: threading.Event) -> None:
+    def __init__(
+        self, job: CommandRequest, state: Checkpoint, saved: SavedRun | None, files: StateFiles, stop: threading.Event
+    ) -> None:
         self.state, self.files, self.stop = state, files, stop
-        last = None if state.last is None else state.last.input
-        self.shape = shape_of(files) if last is None else InputShape(*last["shape"])
-        self.made = PatternRun.of(job, given_pattern(job.pattern), self.shape.empty(job.file))
+        shape = shape_of(files) if saved is None else saved.input_shape
+        self.made = PatternRun.of(job, given_pattern(job.pattern), shape.empty(job.file))
         self.job = job = self.made.job
         check_threads(self.made)
         self.summary = Summary(keyed=bool(job.keys), batch=job.batch)
         self.promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
-        self.batches = StateInput(job, files, self.shape, self.made.events, dict(BEGIN) if last is None else last["place"])
+        self.batches = StateInput(job, files, shape, self.made.events, dict(BEGIN if saved is None else saved.place))
         self.tables: Iterator[Any] = iter(self.batches)
         options = {**self.made.options(*OPTIONS), "late": job.on_late}
-        if state.last is None or last is None:
+        if saved is None or state.last is None:
             self.operator = self.made.pattern.operator(**options)
-            self._begin = self._input()
             first = next(table for table in self.tables if table is not None)
             self.tables = itertools.chain([first], self.tables)
             times = None if self.batches.times is None else in_hex(pa.schema({"le": self.batches.times.times.type}))
-            self._columns = {"first": in_hex(first.schema), "times": times}
+            promises = None if self.promises is None else self.promises.snapshot().hex()
+            saved = SavedRun(dict(BEGIN), BEGINNING, self.summary.saved, promises, list(shape), in_hex(first.schema), times, 0)
         else:
             self.operator = self.made.pattern.restore(state.last.snapshot, **options)
-            self._columns = {name: last[name] for name in ("first", "times")}
-            self._go_on(last)
-        self.committed = time.monotonic()
-        self.unsaved = 0  # rows since
+            self.batches.times, self.batches.latest = saved.type_of_times(job.tick or "ms"), saved.latest
+            self.summary.go_on(saved.counts)
+            if self.promises is not None:
+                self.promises.restore(bytes.fromhex(saved.promises or ""))
+        self.saved = saved
+        self.committed, self.unsaved = time.monotonic(), 0  # when; rows since
 
-    def _go_on(self, last: dict[str, Any]) -> None:
-        self.batches.first, self.batches.latest = of_hex(last["first"]).empty_table(), last["latest"]
-        if last["times"] is not None:
-            self.batches.times = TimeType.of_arrow(of_hex(last["times"]).types[0], self.job.tick or "ms")
-        self.summary.go_on(last["counts"])
-        if self.promises is not None:
-            self.promises.restore(bytes.fromhex(last["promises"]))
-
-    def _input(self) -> dict[str, Any]:
+    def _now(self) -> SavedRun:
         """Return what of the job is neither in the operator's snapshot nor in its output."""
         promises = None if self.promises is None else self.promises.snapshot().hex()
         place = self.files.marked(self.batches.place)
-        return {"place": place, "latest": self.batches.latest, "counts": self.summary.saved, "promises": promises}
+        return self.saved._replace(place=place, latest=self.batches.latest, counts=self.summary.saved, promises=promises, size=0)
 
     def run(self) -> None:
         job, last = self.job, self.state.last
         assert job.output is not None
         links = getattr(self.operator, "links", (self.operator,))
         shown = self.made.pattern.shown if job.collapse is None else self.operator._core.shown
-        assert self.batches.first is not None
-        self.form = OutputTable(links[-1], shown, job.keys, self.batches.first, self.batches.times)
+        self.form = OutputTable(links[-1], shown, job.keys, self.saved.schema.empty_table(), self.batches.times)
         self.out = appended(job.output, self.form.schema, None if last is None else last.output["place"])
         with Screen(job, self.batches.total) as self.screen:
             try:
                 if last is None:  # before the first byte is written, so that the output is known as this job's
-                    self._commit(self._begin)
+                    self._commit(self.saved)
                 self._take_all()
             except BaseException:
                 if self.state.last is not None:
@@ -201,12 +196,12 @@ class StateRun:
             if self.stop.is_set():
                 break
             if self._due():
-                self._commit(self._input())
+                self._commit(self._now())
         self.summary.look(self.operator)
         if self.stop.is_set():
-            self._commit(self._input())
+            self._commit(self._now())
         else:
-            self._commit(self._input(), end=True)
+            self._commit(self._now(), end=True)
 
     def _push(self, *items: Any) -> None:
         for part in said(lambda: self.operator.push_many([self.form.none, *items]), self.batches.end):
@@ -221,18 +216,17 @@ class StateRun:
         passed = self.unsaved if isinstance(every, int) else (time.monotonic() - self.committed) * 1e9
         return self.unsaved > 0 and passed >= (every if isinstance(every, int) else nanoseconds_of(every, "--state-every"))
 
-    def _commit(self, at: dict[str, Any], end: bool = False) -> None:
+    def _commit(self, at: SavedRun, end: bool = False) -> None:
         """Commit where the job is; ``end``: with what comes at the end of the input, behind it."""
         began = time.monotonic()
         snapshot, place = self.operator.snapshot(), self.out.commit()
         seconds, output = time.monotonic() - began, {"place": place}
-        at = {**at, **self._columns, "shape": list(self.shape)}
         if end:
-            at["size"] = 0 if self.batches.last is None else self.batches.last.read
+            at = at._replace(size=0 if self.batches.last is None else self.batches.last.read)
             self._push_end()
             output["end"] = self.out.commit()
         began = time.monotonic()
-        self.state.commit(snapshot, input=at, output=output)
+        self.state.commit(snapshot, input=at._asdict(), output=output)
         self.committed, self.unsaved = time.monotonic(), 0
         seconds += self.committed - began
         self.summary.snapshots.append((len(snapshot), seconds))

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from afa.errors import AfaError
+from afa.errors import AfaError, SnapshotError
 from afa.io.column_texts import in_text, json_lines
 from afa.io.file_writing import WRITERS, WRITTEN, check_no_lists, writable
 from afa.io.placed_file import mark
@@ -148,12 +148,27 @@ class AppendedParts:
 
 
 def appended(path: str, schema: pa.Schema, place: Place | None) -> AppendedFile | AppendedParts:
-    """Open an output by its name: a file that ends in .jsonl or .csv, or a folder of Parquet."""
-    if os.path.isdir(path) or not Path(path).suffix:
+    """Open an output by its name: a file that ends in .jsonl or .csv, or a folder of Parquet; see `AppendedFile`."""
+    folder = os.path.isdir(path) or not Path(path).suffix
+    if place is not None and not (_of_folder(place) if folder else _of_file(place)):
+        raise SnapshotError(
+            f"{path}: expected the place of a {'folder' if folder else 'file'}'s output in the state but got {place!r}"
+        )
+    if folder:
         return AppendedParts(path, schema, place)
     if Path(path).suffix.lower() in (".parquet", ".pq"):
         raise AfaError(f"{path}: expected a folder, in which Parquet comes part by part, but got the name of a file")
     return AppendedFile(path, schema, place)
+
+
+def _of_file(place: Any) -> bool:
+    kinds = {"bytes": int, "mark": str, "file": int}
+    return isinstance(place, dict) and {name: type(value) for name, value in place.items()} == kinds and place["bytes"] >= 0
+
+
+def _of_folder(place: Any) -> bool:
+    there = isinstance(place, dict) and list(place) == ["parts", "job"] and type(place["parts"]) is int and place["parts"] >= 0
+    return there and bool(re.fullmatch("[0-9a-f]{8}", str(place["job"])))
 
 
 def _csv(table: pa.Table, header: bool) -> bytes:
