@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import re
+import shutil
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from punctuation.sealed import seal
+from tests.cli import call, fails
+from tests.cli import there as there  # the fixture of all tests here
 from tests.forks import Forks
 from tests.lanes import sample
-from tests.restarts import OPTIONS, RISE, Job, kills, trades, write, written
+from tests.restarts import OPTIONS, RISE, Job, head_of, kills, trades, write, written
 
 EVERY = (*OPTIONS, "--batch", "500", "--state-every", "500")
 
@@ -28,12 +37,6 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     os.chdir(here)
     yield found
     found.close()
-
-
-@pytest.fixture(autouse=True)
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 FORMS = [("in.jsonl", "out.jsonl"), ("in.csv", "out.csv"), ("in.parquet", "out")]
@@ -76,3 +79,279 @@ def test_a_full_disk_ends_the_run_with_the_state_of_before(forks: Forks, file: s
         assert ended.status == 0 or (ended.status == 1 and told), (at, ended)  # 0: the call was a close, or its error does no harm
         assert job.is_as_committed(), (at, ended)
         job.goes_on()
+
+
+# -- files that grow, folders --------------------------------------------------------------------------------------------------
+
+
+@sample(1, 20)
+def test_a_folder_that_grows(forks: Forks, numbers: range) -> None:
+    rows = trades(6_000)
+    os.mkdir("in")
+    for n in range(12):
+        write(rows.slice(500 * n, 500), f"in/{n:02}.jsonl")
+    job = Job(forks, "in", "out.jsonl", *EVERY)
+    for seed in numbers:
+        job.begin_anew()
+        shutil.rmtree("in")
+        os.mkdir("in")
+
+        def grow() -> None:
+            for n in range(12):
+                write(rows.slice(500 * n, 500), f"in/{n:02}.jsonl")
+                time.sleep(job.seconds / 6)
+
+        writer = threading.Thread(target=grow)
+        writer.start()
+        draw = random.Random(seed)
+        killed = 0
+        while writer.is_alive():
+            killed += job.run("--follow", kill=draw.uniform(0.2, 1.5) * job.seconds).status == -signal.SIGKILL
+        writer.join()
+        assert killed
+        job.goes_on()
+
+
+def test_files_of_a_folder_that_are_done_may_go(forks: Forks) -> None:
+    os.mkdir("in")
+    for n in range(3):
+        write(trades(1_500).slice(500 * n, 500), f"in/{n}.csv")
+    job = Job(forks, "in", "out.csv", *EVERY)
+    for name in ("1.csv", "2.csv"):
+        os.rename(f"in/{name}", name)
+    assert job.run().status == 0
+    os.remove("in/0.csv")
+    for name in ("1.csv", "2.csv"):
+        os.rename(name, f"in/{name}")
+    job.goes_on()
+    assert "finished before: all 1,500 rows of in are read" in job.run().told
+    with open("in/1.csv", "a") as file:
+        file.write("S1,5,300\n")
+    assert "in/1.csv: expected " in job.run().told
+
+
+@pytest.mark.parametrize("follow", [(), ("--follow",)])
+def test_a_file_that_has_grown_is_as_one_that_was_whole_from_the_beginning(forks: Forks, follow: tuple[str, ...]) -> None:
+    whole = Path(write(trades(1_100), "in.jsonl")).read_bytes()
+    lines = whole.splitlines(keepends=True)
+    job = Job(forks, "in.jsonl", "out.jsonl", *OPTIONS, "--batch", "100")
+    Path("in.jsonl").write_bytes(b"".join(lines[:300]) + lines[300][:-1])  # the last line is a row, and no newline ends it yet
+    assert job.run().status == 0
+    before = Path("out.jsonl").read_bytes()
+    assert "finished before: all 300 rows" in job.run().told
+    assert Path("out.jsonl").read_bytes() == before
+    Path("in.jsonl").write_bytes(b"".join(lines[:500]))
+    ended = job.run(*follow, kill=2 * job.seconds, signal=signal.SIGINT)
+    assert ended.status == 0
+    assert ("stopped behind row 500" in ended.told) == bool(follow)
+    Path("in.jsonl").write_bytes(whole)
+    job.goes_on()
+
+
+def test_ctrl_c_commits_and_the_same_command_goes_on(forks: Forks) -> None:
+    job = Job(forks, write(trades(30_000), "in.jsonl"), "out.jsonl", *OPTIONS, "--batch", "200")
+    ended = job.run(kill=0.6 * job.seconds, signal=signal.SIGINT)
+    assert ended.status in (130, 0)
+    assert ended.status == 0 or ("stopped behind row " in ended.told and job.is_as_committed())
+    job.goes_on()
+
+
+# -- patterns and options ------------------------------------------------------------------------------------------------------
+
+PATTERNS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "automaton": ("p.py:two_vees", ("--time", "le", "--key", "symbol", "--window", "40")),
+    "threads": ("p.py:two_vees", ("--time", "le", "--key", "symbol", "--window", "40", "--threads", "2")),
+    "longest": ("p.py:every", ("--longest", "--window", "40")),
+    "members": ("p.py:every", ("--key", "symbol", "--window", "40", "--members", "price")),
+    "collapse": ("p.py:every", ("--key", "symbol", "--window", "40", "--collapse", "price")),
+    "timeouts": ("p.py:quiet", ("--key", "symbol", "--window", "40", "--end", "forever")),
+    "speculation": ("p.py:price", ("--key", "symbol", "--window", "40", "--lateness", "9", "--late", "drop", "--speculation", "3")),
+    "any": ("p.py:any_field", ("--window", "40")),
+    "sql": ("q.sql", ("--time", "at")),
+}
+SQL = (
+    "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES A.price AS low, LAST(B.price) AS high "
+    "ONE ROW PER MATCH PATTERN (A B+) DEFINE B AS B.price > PREV(B.price))"
+)
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_each_kind_of_pattern_goes_on(forks: Forks, kind: str) -> None:
+    pattern, options = PATTERNS[kind]
+    Path("q.sql").write_text(SQL)
+    draw = random.Random(3)
+    with open("in.csv", "w") as file:
+        file.write("symbol,price,change,x,le,at\n")
+        for n in range(900):
+            time_text = f"2024-01-01 00:{n // 60:02}:{n % 60:02}"
+            file.write(f"S{n % 3},{draw.randrange(9)},{draw.choice([-1, 1, 1.5])},{n % 4},{n},{time_text}\n")
+    options = (*options, "--batch", "100", "--matches", "0", "-q")
+    job = Job(forks, "in.csv", "out.jsonl", *options, "--state-every", "100", pattern=pattern)
+    assert job.left_alone
+    assert job.run(at=job.calls // 2).status == -signal.SIGKILL
+    job.goes_on()
+    plain = forks.run("run", pattern, "in.csv", *options, "--output", "plain.jsonl")
+    assert plain.status == 0, plain.told
+    assert sorted(Path("plain.jsonl").read_bytes().splitlines()) == sorted(job.left_alone.splitlines())
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------------------
+
+BASE = ("run", "rise.sase", "in.jsonl", *OPTIONS, "--batch", "100")
+JOB = (*BASE, "--state", "state", "--output", "out.jsonl")
+
+
+@pytest.fixture
+def begun() -> bytes:
+    """A job that has ended, in this process; its output."""
+    Path("rise.sase").write_text(RISE)
+    write(trades(300), "in.jsonl")
+    call(*JOB)
+    return Path("out.jsonl").read_bytes()
+
+
+def left(*arguments: str) -> str:
+    """The one line of a run that is refused, and leaves state and output as they were."""
+    before = {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    told = fails(*arguments)
+    assert {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+    return told
+
+
+def test_another_job_is_refused(begun: bytes) -> None:
+    assert begun
+    assert "expected the state of a job with lateness=8 but got that of one with lateness=9" in left(*JOB, "--lateness", "8")
+    assert "with no late" not in call(*JOB, "--late", "report", "--threads", "1").stderr
+    Path("rise.sase").write_text(RISE.replace("+ 5", "+ 6"))
+    assert "expected the state of a job with pattern='rise.sase (" in left(*JOB)
+    Path("rise.sase").write_text(RISE)
+    write(trades(300, seed=2), "in.jsonl")
+    assert left(*JOB).startswith("in.jsonl: expected the file of which the state has read ")
+    write(trades(300).rename_columns(["symbol", "amount", "le"]), "in.jsonl")
+    assert left(*JOB).startswith("in.jsonl: expected the file of which the state has read ")
+    os.remove("in.jsonl")
+    assert left(*JOB) == "in.jsonl: No such file or directory"
+
+
+def test_another_output_is_refused(begun: bytes) -> None:
+    write(trades(400), "in.jsonl")
+    Path("out.jsonl").write_bytes(begun[:-1] + b"x")
+    call(*JOB)  # what is cut off does not matter
+    write(trades(500), "in.jsonl")
+    Path("out.jsonl").write_bytes(b"y" + begun[1:])
+    state = Path("state/state").read_bytes()
+    assert "out.jsonl: expected the output of the state" in fails(*JOB)
+    assert Path("out.jsonl").read_bytes() == b"y" + begun[1:]
+    os.remove("out.jsonl")
+    assert "out.jsonl: expected the output of the state" in fails(*JOB)
+    assert "o.jsonl: expected the output of the state" in fails(*BASE, "--state", "state", "--output", "o.jsonl")
+    assert len(Path("state/state").read_bytes()) <= len(state)
+
+
+def test_what_is_there_is_not_written_over(begun: bytes) -> None:
+    assert left(*BASE, "--state", "other", "--output", "out.jsonl").startswith(
+        "out.jsonl: expected no file yet, where a state begins"
+    )
+    assert left(*BASE, "--state", "other", "--output", "in.jsonl") == "can't write in.jsonl: it is in.jsonl, which is read"
+    os.mkdir("folder")
+    Path("folder/part-000000-00000000.parquet").write_text("x")
+    assert left(*BASE, "--state", "other", "--output", "folder").startswith("folder: expected no folder yet, or an empty one")
+    assert "out.parquet: expected a folder, in which Parquet comes part by part" in left(
+        *BASE, "--state", "s", "--output", "out.parquet"
+    )
+    assert not os.path.exists("other")
+    assert not os.path.exists("s")
+    assert "expected a folder for the state alone but got one with part-" in left(*BASE, "--state", "folder", "--output", "o.csv")
+    os.mkdir("in")
+    write(trades(10), "in/a.csv")
+    files = ("run", "rise.sase", "in", *OPTIONS, "--state", "s", "--output")
+    assert left(*files, "in/out.csv") == "can't write in/out.csv: it is in in, which is read"
+    assert left(*files, "in") == "can't write in: it is in in, which is read"
+
+
+def test_only_own_parts_are_removed(forks: Forks) -> None:
+    job = Job(forks, write(trades(2_000), "in.parquet"), "out", *EVERY)
+    assert job.run(at=job.calls // 2).status == -signal.SIGKILL
+    Path("out/part-000099-deadbeef.parquet").write_text("x")
+    own = head_of("state/state")["output"]["place"]["job"]
+    Path(f"out/part-000099-{own}.parquet").write_text("x")
+    assert job.run().status == 0
+    assert Path("out/part-000099-deadbeef.parquet").read_text() == "x"
+    os.remove("out/part-000099-deadbeef.parquet")
+    assert written("out") == job.left_alone
+    os.remove(f"out/part-000000-{own}.parquet")
+    write(trades(2_001), "in.parquet")
+    assert "in.parquet: expected the file of which the state has read" in job.run().told
+
+
+def test_what_can_not_go_together(begun: bytes) -> None:
+    assert begun
+    os.mkfifo("pipe.jsonl")
+    base = ("run", "rise.sase", "pipe.jsonl", "--state", "s", "--output", "o.jsonl")
+    assert fails(*base).startswith("--state can't be combined with pipe.jsonl, a pipe, whose rows come once; let them go to a file")
+    assert "-, a pipe" in fails(*base[:2], "-", "--format", "jsonl", *base[3:])
+    assert "--state can't be combined with --output - because" in fails(*base[:5], "--output", "-")
+    assert fails(*base[:5]) == "--state needs --output because what is printed can't be taken back"
+    assert fails(*BASE, "--follow").startswith("--follow needs --state because")
+    assert fails(*BASE, "--state-every", "9").startswith("--state-every needs --state because")
+    for more in (("--arcs", "rules"), ("--report", "r.html"), ("--reasons",), ("--force",), ("--vary", "x=1")):
+        told = fails(*JOB, *more)
+        assert "--state" in told
+        assert f"{more[0]} can't" in told or f"with {more[0]} " in told
+    told = fails("run", "q.sql", "--input", "t=in.jsonl", "--state", "s", "--output", "o.jsonl")
+    assert told.startswith("--state can't be combined with --input")
+    assert "expected a name that ends in" in call(*BASE, "--output", "folder", status=2).stderr
+    assert "in.jsonl.gz: expected CSV or JSON lines, not compressed, to follow" in fails(
+        *JOB[:2], "in.jsonl.gz", *JOB[3:], "--follow"
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("input",), 5),
+        (("input",), {}),
+        (("input", "place"), []),
+        (("input", "place", "row"), -1),
+        (("input", "place", "at"), "x"),
+        (("input", "place", "file"), "../in.jsonl"),
+        (("input", "place", "mark"), None),
+        (("input", "place", "done"), {"a": -1}),
+        (("input", "latest"), 1.5),
+        (("input", "counts"), [1, 2]),
+        (("input", "counts"), [1, 2, 3, "x"]),
+        (("input", "promises"), "xyz"),
+        (("input", "promises"), "00"),
+        (("input", "promises"), None),
+        (("input", "shape"), ["jsonl", "00", []]),
+        (("input", "shape"), ["xml", "", []]),
+        (("input", "first"), "00ff"),
+        (("input", "times"), "00"),
+        (("output",), 5),
+        (("output",), {"place": 1}),
+        (("output", "place"), {"parts": 1, "job": "00000000"}),
+        (("output", "place", "bytes"), -5),
+        (("output", "place", "mark"), 5),
+        (("output", "end"), 5),
+    ],
+)
+def test_a_state_with_something_else_in_it_is_refused(begun: bytes, place: tuple[str, ...], value: object) -> None:
+    write(trades(350), "in.jsonl")
+    _, _, snapshot = Path("state/state").read_bytes()[9:].partition(b"\n")
+    head = inner = head_of("state/state")
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    Path("state/state").write_bytes(seal(b"AFAC", 1, json.dumps(head).encode() + b"\n" + snapshot))
+    result = call(*JOB, status=1) if place != ("output", "end") else call(*JOB)
+    assert result.stderr.startswith("afa: ") or place == ("output", "end")
+    assert place == ("output", "end") or Path("out.jsonl").read_bytes() == begun
+
+
+def test_the_cost_of_each_snapshot_is_told(begun: bytes) -> None:
+    assert begun
+    write(trades(400), "in.jsonl")
+    told = call(*(each for each in JOB if each != "-q"), "--state-every", "100").stderr
+    assert re.search(r"afa: state: row 400, a snapshot of [\d,]+ bytes in \d+\.\d+ s", told)
+    assert re.search(r"snapshots +2 +[\d,]+ bytes the last; \d+\.\d+ s in all, \d+\.\d+ s at most", told)
+    assert re.search(r"events +400", told)

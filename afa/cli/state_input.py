@@ -202,4 +202,6 @@ class StateInput(Input):
         assert self.last is not None
         at, taken = held[0][1:] if held else (source.place, 0)
         place |= {"at": at, "taken": taken, "row": row + count, "rows": place["rows"] + count, "read": self.last.read}
-        return self._converted(pa.concat_tables(parts), source.first_row + row)
+        whole = pa.concat_tables(parts)
+        self.times = self._times_of(whole) if self.first is None else self.times
+        return self._converted(whole, source.first_row + row)

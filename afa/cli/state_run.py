@@ -147,6 +147,7 @@ class StateRun:
         else:
             self.operator = self.made.pattern.restore(state.last.snapshot, **options)
             self.batches.times, self.batches.latest = saved.type_of_times(job.tick or "ms"), saved.latest
+            self.batches.first = saved.schema.empty_table()
             self.summary.go_on(saved.counts)
             if self.promises is not None:
                 self.promises.restore(bytes.fromhex(saved.promises or ""))

@@ -1,14 +1,15 @@
 """Where a job is, on disk: its snapshot, and how far its input is read and its output written, as one file.
 
-    FOLDER/state        a blob of `punctuation.sealed` with the magic b"AFAC": a line of JSON, then the bytes of the snapshot
+    FOLDER/state        a blob of `punctuation.sealed` with the magic b"AFAC": a line of JSON, `FIELDS`, then the snapshot
     FOLDER/state.new    the next one, while it is written; what a kill leaves of it is dropped by the next job
 
-The line is ``{"job": {..}, "number": n, "input": .., "output": ..}``. Nothing in a state is run or unpickled.
+Nothing in a state is run or unpickled.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -53,16 +54,14 @@ class Checkpoint:
     SnapshotError
         The state is damaged, or of another job. It is left as it is.
     AfaError
-        Another process has the folder; it holds other files; it can't be read or written.
+        Another process has the folder, there are other files in it, or it can't be read.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> with Checkpoint(folder, {"query": "rise"}) as state:
-    ...     print(state.last)
     ...     state.commit(b"of the operator", input={"line": 100}, output={"bytes": 2048}).number
-    None
     1
     >>> with Checkpoint(folder, {"query": "rise"}) as state:
     ...     state.last
@@ -76,17 +75,19 @@ class Checkpoint:
     def __init__(self, folder: str | os.PathLike[str], job: Mapping[str, Any] | None = None) -> None:
         self.folder = Path(folder)
         self._job = _as_json("job", dict(job or {}))
-        self._made = not self.folder.exists()
-        self.last: Commit | None = None
-        with _in_words(f"can't open {self.folder}"):
-            if self._made:
-                self.folder.mkdir(parents=True)
-                sync_folder(self.folder.parent)
-            self._check_files()
-            self._handle: int | None = os.open(self.folder, os.O_RDONLY)
+        self._handle: int | None = None
+        self._made, self.last = False, None  # type: bool, Commit | None
         try:
-            self._lock()
             with _in_words(f"can't open {self.folder}"):
+                if not self.folder.exists():
+                    self.folder.mkdir(parents=True)
+                    self._made = True
+                    sync_folder(self.folder.parent)
+                other = sorted({*os.listdir(self.folder)} - {STATE, DRAFT})
+                if other:
+                    raise AfaError(f"{self.folder}: expected a folder for the state alone but got one with {', '.join(other[:3])}")
+                self._handle = os.open(self.folder, os.O_RDONLY)
+                self._lock()
                 self.last = self._read()
                 self._drop_draft()
         except BaseException:
@@ -96,16 +97,16 @@ class Checkpoint:
     def commit(self, snapshot: bytes, *, input: Any, output: Any) -> Commit:
         """Put this in the place of the last commit, in one step, and wait until it is on disk; ``input``, ``output``: plain JSON.
 
-        Raises `AfaError` where that fails, a full disk, say: then the last commit stays, and nothing else is in the folder.
+        Raises `AfaError` where that fails, a full disk, say: then the last commit stays, and nothing else is there.
         """
         if self._handle is None:
             raise AfaError(f"expected an open checkpoint but got {self.folder}, which is closed")
         if not isinstance(snapshot, bytes):
             raise AfaError(f"expected the bytes of a snapshot but got {type(snapshot).__name__}")
         number = 1 if self.last is None else self.last.number + 1
-        head = {"job": self._job, "number": number, "input": _as_json("input", input), "output": _as_json("output", output)}
-        blob = seal(MAGIC, VERSION, json.dumps(head).encode() + b"\n" + snapshot)
-        draft, place = self.folder / DRAFT, self.folder / STATE
+        new = Commit(number, snapshot, _as_json("input", input), _as_json("output", output))
+        head = json.dumps(dict(zip(FIELDS, (self._job, number, new.input, new.output)))).encode()
+        blob, draft, place = seal(MAGIC, VERSION, head + b"\n" + snapshot), self.folder / DRAFT, self.folder / STATE
         with _in_words(f"can't write {place}"):
             try:
                 file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
@@ -119,18 +120,18 @@ class Checkpoint:
                 with contextlib.suppress(OSError):
                     os.unlink(draft)
                 raise
-            self.last = Commit(number, snapshot, head["input"], head["output"])
-            os.fsync(self._handle)  # should this fail, the new commit stands in its place all the same, and its output before it
-        return self.last
+            self.last = new
+            os.fsync(self._handle)  # where this fails, the new commit stands there all the same, and its output was on disk before
+        return new
 
     def close(self) -> None:
         """Let another job have the folder. One that was made here, and holds nothing, is removed."""
         if self._handle is not None:
             os.close(self._handle)
-            self._handle = None
-            if self._made and self.last is None:
-                with contextlib.suppress(OSError):
-                    os.rmdir(self.folder)
+        self._handle = None
+        if self._made and self.last is None:
+            with contextlib.suppress(OSError):
+                os.rmdir(self.folder)
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -138,32 +139,21 @@ class Checkpoint:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _check_files(self) -> None:
-        other = sorted({*os.listdir(self.folder)} - {STATE, DRAFT})
-        if other:
-            raise AfaError(f"{self.folder}: expected a folder for the state alone but got one with {', '.join(other[:3])} in it")
-
     def _lock(self) -> None:
-        import fcntl  # of POSIX
-
         assert self._handle is not None
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise AfaError(f"{self.folder}: expected a folder of one job but got one that another process has open") from None
-        except OSError as error:
-            raise AfaError(f"{self.folder}: can't be locked: {os.strerror(error.errno or 0)}") from error
 
     def _drop_draft(self) -> None:
         """Remove the draft of a commit that a kill has cut off; what is none of ours is refused."""
         draft = self.folder / DRAFT
-        if not draft.exists():
-            return
-        with open(draft, "rb") as file:
-            head = file.read(len(MAGIC))
-        if not MAGIC.startswith(head):
-            raise AfaError(f"{draft}: expected the draft of a state but got another file; move it elsewhere")
-        os.unlink(draft)
+        if draft.exists():
+            with open(draft, "rb") as file:
+                if not MAGIC.startswith(file.read(len(MAGIC))):
+                    raise AfaError(f"{draft}: expected the draft of a state but got another file; move it elsewhere")
+            os.unlink(draft)
 
     def _read(self) -> Commit | None:
         place = self.folder / STATE
@@ -189,11 +179,10 @@ def _fields(head: bytes) -> dict[str, Any]:
     found: Any = None
     with contextlib.suppress(ValueError, RecursionError):
         found = json.loads(head)
-    if not (isinstance(found, dict) and list(found) == FIELDS and isinstance(found["job"], dict)):
-        raise SnapshotError(f"expected a line of JSON with {', '.join(FIELDS)} but got {head[:40]!r}")
-    if type(found["number"]) is not int or found["number"] < 1:
-        raise SnapshotError(f"expected the number of a commit but got {found['number']!r}")
-    return found
+    fields = isinstance(found, dict) and list(found) == FIELDS and isinstance(found["job"], dict)
+    if not (fields and type(found["number"]) is int and found["number"] > 0):
+        raise SnapshotError(f"expected a line of JSON with {', '.join(FIELDS)} but got {head[:80]!r}")
+    return dict(found)
 
 
 def _as_json(name: str, value: Any) -> Any:
