@@ -141,3 +141,16 @@ def test_a_process_that_is_interrupted(there: Path) -> None:
     started.send_signal(signal.SIGINT)
     _, said = started.communicate(timeout=20)
     assert (events(told(said)), started.returncode) == ([("warning", "interrupted")], 130)
+
+
+def test_what_a_state_tells(there: Path) -> None:
+    options = ("--lateness", "1", "--late", "drop", "--window", "10", "--state", "s", "--output", "o.jsonl")
+    found = logged("run", "p.py:price", "ticks.csv", *options)
+    kept = [line for line in found if line["event"] == "snapshot"]
+    assert len(kept) == 2
+    assert all(line["bytes"] > 100 and line["seconds"] > 0 for line in kept)
+    assert kept[-1]["rows"] == found[-1]["events"]
+    assert found[-1]["event"] == "summary"
+    assert [line["event"] for line in told(call("run", "p.py:price", "ticks.csv", *options, "--log", "json").stderr)] == [
+        "finished"
+    ]

@@ -280,3 +280,22 @@ def test_the_gate_of_a_live_page_is_as_it_was() -> None:
         assert gate._refused(asked)[0] == 401  # type: ignore[index]
         asked["headers"].append((b"authorization", b"Bearer secret"))
         assert gate._refused(asked) is None
+
+
+def test_a_run_with_a_state_tells_of_its_snapshots(there: Path) -> None:
+    Path("ticks.jsonl").write_text('{"t": "2026-01-01T00:00:00", "price": 2, "change": 0}\n')
+    options = ("--time", "t", "--lateness", "1s", "--window", "10s", "--state", "s", "--output", "o.jsonl", "--follow")
+    started = process("run", "p.py:price", "ticks.jsonl", *options, "--state-every", "1", "--metrics", "0")
+    assert started.stderr is not None
+    url = re.search(r"(http://127\.0\.0\.1:\d+)/metrics", started.stderr.readline())[1]  # type: ignore[index]
+    found: dict[str, float] = {}
+    for _ in range(600):
+        found = numbers(got(f"{url}/metrics")[1])
+        if found["afa_rows_total"] == 1 and "afa_snapshot_bytes" in found:
+            break
+        time.sleep(0.05)
+    assert found["afa_snapshot_bytes"] > 100
+    assert 0 < found["afa_snapshot_seconds"] < 9
+    started.send_signal(signal.SIGINT)
+    started.communicate(timeout=20)
+    assert started.returncode == 0

@@ -11,7 +11,7 @@ import inspect
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 from afa.errors import AfaError
@@ -51,6 +51,7 @@ class RunMetrics:
         self.newest: Callable[[], int] = lambda: BEGINNING
         self.tick: str | None = None
         self.held: HeldNumbers | None = None
+        self.snapshots: Sequence[tuple[int, float]] = ()
         self.registry = CollectorRegistry()
         self.registry.register(self)
         self._status, self._thread, self._lock = status, threading.current_thread(), threading.Lock()
@@ -139,6 +140,14 @@ OWN = (
     OwnNumber(
         "watermark_ticks", False, "The last watermark, where times are integers.",
         lambda run: None if run.tick is not None or run.watermark in (BEGINNING, FOREVER) else run.watermark,
+    ),
+    OwnNumber(
+        "snapshot_bytes", False, "Bytes of the last snapshot.",
+        lambda run: run.snapshots[-1][0] if run.snapshots else None,
+    ),
+    OwnNumber(
+        "snapshot_seconds", False, "How long the run stood still for the last snapshot.",
+        lambda run: run.snapshots[-1][1] if run.snapshots else None,
     ),
     OwnNumber("lag_seconds", False, "How far the time of the newest row is behind the clock.", lambda run: run.lag),
 )  # fmt: skip

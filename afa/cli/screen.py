@@ -147,9 +147,13 @@ class Screen:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def note(self, text: str) -> None:
-        """Say something on standard error, above the progress bar."""
-        if not self._job.quiet:
+    def note(self, text: str, event: str, **fields: Any) -> None:
+        """Say something on standard error, above the progress bar; event and fields in JSON only."""
+        if self._job.quiet:
+            return
+        if as_json():
+            tell(text, event, "info", **fields)
+        else:
             self._err.print(f"afa: {text}", markup=False, soft_wrap=True)
 
     def progress(self, done: int, summary: Summary) -> None:

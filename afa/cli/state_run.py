@@ -22,10 +22,12 @@ import typer
 
 from afa import BEGINNING, Punctuation
 from afa.cli.fault import CommandError, tell
+from afa.cli.metrics_server import served
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.run import OPTIONS, WAITS, check_threads, said, still_open
+from afa.cli.run_metrics import RunMetrics
 from afa.cli.saved_run import SavedRun
 from afa.cli.screen import Screen, Summary
 from afa.cli.state_input import BEGIN, StateFiles, StateInput, shape_of
@@ -42,7 +44,8 @@ from punctuation.durations import nanoseconds_of
 from punctuation.sources import BoundedDisorder
 
 EVERY = "5s"
-FREE = ("state", "state_every", "follow", "output", "matches", "quiet", "batch", "threads", "partial_matches", "max_bytes", "late")
+FREE = {"state", "state_every", "follow", "output", "matches", "quiet", "metrics", "log"}
+FREE |= {"batch", "threads", "partial_matches", "max_bytes", "late"}
 """Options that may be others in a later run."""
 INTERRUPTED = 130
 
@@ -61,14 +64,17 @@ def run_with_state(job: CommandRequest) -> None:
     if job.speculation is not None and job.lateness is None:
         raise CommandError(f"--speculation needs --lateness because {WAITS}")
     check_apart(job)
-    with stopping() as stop:
+    with served(job.metrics) as metrics, stopping() as stop:
         files = StateFiles(job, stop.is_set)
         with Checkpoint(job.state, about(job)) as state:
             saved = None if state.last is None else SavedRun.of(state.last.input)
             if saved is not None:
                 files.check(saved.place)
             if saved is None or not _finished(job, state, saved, files):
-                StateRun(job, state, saved, files, stop).run()
+                made = StateRun(job, state, saved, files, stop)
+                if metrics is not None:
+                    made.watched_by(metrics)
+                made.run()
 
 
 def check_apart(job: CommandRequest) -> None:
@@ -115,7 +121,7 @@ def _finished(job: CommandRequest, state: Checkpoint, saved: SavedRun, files: St
     if "end" not in state.last.output:
         return False
     if not (job.follow or files.more(saved.place, saved.size)):
-        tell(f"finished before: all {saved.counts[0]:,} rows of {job.file} are read, and {job.output} is whole")
+        tell(f"finished before: all {saved.counts[0]:,} rows of {job.file} are read, and {job.output} is whole", "finished", "info")
         return True
     state.commit(state.last.snapshot, input=saved._asdict(), output={"place": state.last.output["place"]})
     return False
@@ -154,6 +160,13 @@ class StateRun:
         self.saved = saved
         self.committed, self.unsaved = time.monotonic(), 0  # when; rows since
 
+    def watched_by(self, metrics: RunMetrics) -> None:
+        """Tell the numbers of the run."""
+        summary, batches = self.summary, self.batches
+        tick = None if batches.times is None else batches.times.tick
+        metrics.watch(self.operator, lambda: summary.events, lambda: batches.latest, tick)
+        metrics.snapshots = summary.snapshots
+
     def _now(self) -> SavedRun:
         """Return what of the job is neither in the operator's snapshot nor in its output."""
         promises = None if self.promises is None else self.promises.snapshot().hex()
@@ -184,7 +197,7 @@ class StateRun:
                 self.summary.open = still_open(links[-1])
             self.screen.finish(self.summary)
         if self.stop.is_set():
-            tell(f"stopped behind row {self.summary.events:,}: the same command goes on there")
+            tell(f"stopped behind row {self.summary.events:,}: the same command goes on there", "interrupted", "info")
             raise typer.Exit(0 if job.follow else INTERRUPTED)
 
     def _take_all(self) -> None:
@@ -231,7 +244,8 @@ class StateRun:
         self.committed, self.unsaved = time.monotonic(), 0
         seconds += self.committed - began
         self.summary.snapshots.append((len(snapshot), seconds))
-        self.screen.note(f"{self.job.state}: row {self.summary.events:,}, a snapshot of {len(snapshot):,} bytes in {seconds:.3f} s")
+        text = f"{self.job.state}: row {self.summary.events:,}, a snapshot of {len(snapshot):,} bytes in {seconds:.3f} s"
+        self.screen.note(text, "snapshot", rows=self.summary.events, bytes=len(snapshot), seconds=round(seconds, 6))
 
     def _push_end(self) -> None:
         for table in self.batches.ending():
