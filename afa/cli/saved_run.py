@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from afa.cli.state_input import BEGIN, Place
 from afa.io.input_shape import InputShape, of_hex
 from afa.io.table_times import TimeType
+from afa.operator.checkpoint import Commit
 from afa.operator.plain_data import reading
 
 
@@ -23,15 +24,21 @@ class SavedRun(NamedTuple):
     size: int  # of a run that has ended: how many bytes of the file it has seen
 
     @classmethod
-    def of(cls, found: Any) -> SavedRun:
+    def of(cls, commit: Commit) -> SavedRun:
         """Read it; what is not as it is written raises `SnapshotError`."""
         with reading("the state of a run"):
-            saved = cls(**found)
-            place, (events, inserted, withdrawn, _) = saved.place, saved.counts
+            saved = cls(**commit.input)
+            place, (events, inserted, withdrawn, (les, diffs)) = saved.place, saved.counts
             numbers = [place[name] for name in BEGIN if name not in ("done", "file")]
             numbers += [events, inserted, withdrawn, saved.size, *place["done"].values()]
-            if any(type(n) is not int or n < 0 for n in numbers) or type(saved.latest) is not int:
+            if (
+                any(type(n) is not int for n in (*numbers, saved.latest, *les, *diffs))
+                or min(numbers) < 0
+                or len(les) != len(diffs)
+            ):
                 raise ValueError("counts")
+            if "place" not in commit.output.keys():
+                raise ValueError("the place of the output")
             if place["file"] is not None and not (place["file"] and type(place["mark"]) is str and "/" not in place["file"]):
                 raise ValueError("the name of a file, and what it is known by")
             bytes.fromhex(saved.promises or "")

@@ -67,7 +67,7 @@ def run_with_state(job: CommandRequest) -> None:
     with served(job.metrics) as metrics, stopping() as stop:
         files = StateFiles(job, stop.is_set)
         with Checkpoint(job.state, about(job)) as state:
-            saved = None if state.last is None else SavedRun.of(state.last.input)
+            saved = None if state.last is None else SavedRun.of(state.last)
             if saved is not None:
                 files.check(saved.place)
             if saved is None or not _finished(job, state, saved, files):
