@@ -42,6 +42,7 @@ NAMES = (
     "cleanup",
     "payloads",
     "cli",
+    "restart",
     "find",
     "lanes",
     "device",

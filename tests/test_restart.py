@@ -156,6 +156,18 @@ def test_ctrl_c_commits_and_the_same_command_goes_on(forks: Forks) -> None:
     job.goes_on()
 
 
+@pytest.mark.stress
+def test_a_hundred_kills_over_a_long_file(forks: Forks) -> None:
+    job = Job(forks, write(trades(1_500_000), "in.csv"), "out.jsonl", *OPTIONS, "--state-every", "200ms")
+    killed = seed = 0
+    while killed < 100:
+        job.begin_anew()
+        killed += sum(ended.status == -signal.SIGKILL for ended in kills(job, seed))
+        assert written("out.jsonl") == job.left_alone, seed
+        seed += 1
+    print(f"{killed} kills in {seed} jobs of {job.seconds:.1f} s")
+
+
 # -- patterns and options ------------------------------------------------------------------------------------------------------
 
 PATTERNS: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -37,7 +37,7 @@ class SavedRun(NamedTuple):
                 or len(les) != len(diffs)
             ):
                 raise ValueError("counts")
-            if "place" not in commit.output.keys():
+            if "place" not in commit.output:
                 raise ValueError("the place of the output")
             if place["file"] is not None and not (place["file"] and type(place["mark"]) is str and "/" not in place["file"]):
                 raise ValueError("the name of a file, and what it is known by")

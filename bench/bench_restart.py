@@ -1,0 +1,63 @@
+"""What does `afa run --state` cost, at a snapshot every five seconds, and at two a second? Whole processes over 1.5 M rows.
+
+Wall time, as a commit waits for the disk; each form with and without a state in turns. The answer is compared, line by line, in order
+of its lines, before anything is told: of one LE a state has an order of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow.parquet
+
+from bench.bench_cli import BY, PATTERN, WINDOW, environment, written
+from bench.measure import Options, Row, spread
+
+FORMS = {"parquet": ("ticks.parquet", "plain.parquet", "parts"), "csv to JSON lines": ("ticks.csv", "plain.jsonl", "state.jsonl")}
+STATES = {"no state": [], "every 5 s": ["--state", "state"], "every 500 ms": ["--state", "state", "--state-every", "500ms"]}
+
+
+def measure(o: Options) -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="afa-bench-") as name:
+        folder = Path(name)
+        (folder / "pattern.py").write_text(PATTERN)
+        events = written(folder, o.size(1_500_000))
+        return [beside(folder, form, events, o.rounds) for form in o.some(list(FORMS))]
+
+
+def beside(folder: Path, form: str, events: int, rounds: int) -> Row:
+    """Without a state and with one, on one file, in turns."""
+    file, plain, kept = FORMS[form]
+    seconds: dict[str, list[float]] = {name: [] for name in STATES}
+    for _ in range(rounds):
+        for name, options in STATES.items():
+            for output in (kept, "state"):
+                shutil.rmtree(folder / output, ignore_errors=True)
+            (folder / kept).unlink(missing_ok=True)
+            command = ["-m", "afa.cli", "run", "pattern.py:vee", file, "--key", "symbol", "--time", "at", "--window", str(WINDOW)]
+            command += ["--lateness", str(BY), "--quiet", "--matches", "0", "--output", kept if options else plain, *options]
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *command], cwd=folder, check=True, env=environment())
+            seconds[name].append(time.perf_counter() - began)
+        assert lines(folder / plain) == lines(folder / kept), "expected the changes of a run without a state but got others"
+    base = seconds.pop("no state")
+    return {
+        "form": form,
+        "events": events,
+        "no state, M events/s": spread([events / s / 1e6 for s in base]),
+        "state, bytes": (folder / "state/state").stat().st_size,
+        **{f"{name}, relative to none": spread([a / b for a, b in zip(base, found)]) for name, found in seconds.items()},
+    }
+
+
+def lines(output: Path) -> list[str]:
+    """All changes, as texts in order."""
+    if output.suffix == ".jsonl":
+        return sorted(output.read_text().splitlines())
+    files = sorted(output.iterdir()) if output.is_dir() else [output]
+    return sorted(str(row) for file in files for row in pyarrow.parquet.read_table(file).to_pylist())
