@@ -102,6 +102,13 @@ REVIEWED: dict[str, dict[str, str]] = {
     },
     "afa/cli/run.py": {"write_report: write_text": NAMED},
     "afa/cli/show.py": {"write_pictures: write_text": NAMED},
+    "afa/io/appended.py": {
+        "__init__: os.open": "an output that is not there, or empty, or the one that the state knows by its bytes",
+        "cut: os.ftruncate": "the same, behind the place of a commit",
+        "commit: os.replace": "a part whose name has the random token of the job",
+        "cut: os.unlink": "the same, behind the place of a commit",
+        "_csv: pyarrow.csv.write_csv": "memory",
+    },
     "afa/io/file_writing.py": {
         "writing_file: drafted": NAMED,
         "_parquet: pyarrow.parquet.ParquetWriter": DRAFT,
@@ -128,11 +135,22 @@ REVIEWED: dict[str, dict[str, str]] = {
         "mapped: os.ftruncate": "an image of ours, open and locked",
         "cut: os.ftruncate": "an image of ours, open and locked",
     },
+    "afa/io/input_shape.py": {
+        "empty: pyarrow.csv.write_csv": "memory",
+        "empty: pyarrow.parquet.write_table": "memory",
+    },
     "afa/io/whole_file.py": {
         "drafted: os.replace": NAMED,
         "drafted: draft.unlink": DRAFT,
         "write_text: drafted": "for those that call it: they stand here",
         "write_text: open": "a draft, or a device that the user names",
+    },
+    "afa/operator/checkpoint.py": {
+        "commit: os.open": "state.new, of which this process has looked what it is, in a folder that it has locked",
+        "commit: os.replace": "state of that folder, which this process has read or written",
+        "commit: os.unlink": "the state.new that it has just written",
+        "_drop_draft: os.unlink": "state.new that begins as a state does, or is empty",
+        "close: os.rmdir": "the folder that it has made; one with files in it stays",
     },
     "afa/replay/sidecar_file.py": {
         "write_sidecar: file.system.open_output_stream": DRAFT,

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import typer
 
 from afa import BEGINNING, Punctuation
@@ -36,7 +35,7 @@ from afa.errors import AfaError
 from afa.io.appended import appended
 from afa.io.file_bytes import STREAM
 from afa.io.files import comes_once
-from afa.io.input_shape import in_hex
+from afa.io.input_shape import in_hex, type_in_hex
 from afa.io.settled_order import in_settled_order
 from afa.model.arc import TIMEOUT
 from afa.operator.checkpoint import Checkpoint
@@ -147,7 +146,7 @@ class StateRun:
             self.operator = self.made.pattern.operator(**options)
             first = next(table for table in self.tables if table is not None)
             self.tables = itertools.chain([first], self.tables)
-            times = None if self.batches.times is None else in_hex(pa.schema({"le": self.batches.times.times.type}))
+            times = None if self.batches.times is None else type_in_hex(self.batches.times.times.type)
             promises = None if self.promises is None else self.promises.snapshot().hex()
             saved = SavedRun(dict(BEGIN), BEGINNING, self.summary.saved, promises, list(shape), in_hex(first.schema), times, 0)
         else:

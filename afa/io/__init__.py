@@ -9,6 +9,8 @@ seen_rows       the last rows that an operator has taken, for those who look bac
 table_times     times read as ticks, and given back in the type that they came in
 files           CSV, JSON lines (text_files) and Parquet -> Arrow tables; file_bytes: of a file, or of standard input as they come
 file_columns    the columns of a file in the form of an operator; a value that does not fit is named by its row
+placed_file     lines of a file from a place on; input_shape: the columns of an input, for later files and runs
+appended        output that is appended to, and cut back; settled_order: changes in an order that follows from them alone
 file_writing    tables -> Parquet, JSON lines, CSV; column_texts: values as JSON, times as ISO 8601
 whole_file      a file that a user has named, written as a whole, over nothing of another kind
 """

@@ -50,5 +50,10 @@ def in_hex(schema: Any) -> str:
     return found
 
 
+def type_in_hex(kind: Any) -> str:
+    """Return a type as a schema with one field."""
+    return in_hex(pa.schema({"le": kind}))
+
+
 def of_hex(text: str) -> Any:
     return pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text)))

@@ -19,6 +19,7 @@ named_events   retractions that name an id, also of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_core: all but the states of keys, and how it refers to arcs;
                saved_options: its options by name; plain_data: msgpack; old_waits: time-outs of earlier versions
+checkpoint     a snapshot, with its places in input and output, on disk: one commit
 statistics     what is held and was done, and what time-outs may still bring
 shipping       operators pickled; twins: copied
 """
