@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -37,6 +38,8 @@ def write(table: pa.Table, path: str) -> str:
         pyarrow.csv.write_csv(table, draft)
     elif path.endswith(".parquet"):
         pyarrow.parquet.write_table(table, draft, row_group_size=300)
+    elif path.endswith(".gz"):
+        draft.write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()).encode()))
     else:
         draft.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
     draft.rename(path)

@@ -42,8 +42,8 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 FORMS = [("in.jsonl", "out.jsonl"), ("in.csv", "out.csv"), ("in.parquet", "out")]
 
 
-@sample(2, 30)
-@pytest.mark.parametrize(("file", "output"), FORMS)
+@sample(1, 30)
+@pytest.mark.parametrize(("file", "output"), [*FORMS, ("in.jsonl.gz", "out.csv")])
 def test_killed_at_random_instants(forks: Forks, file: str, output: str, numbers: range) -> None:
     job = Job(forks, write(trades(8_000), file), output, *EVERY)
     killed = 0
@@ -55,7 +55,7 @@ def test_killed_at_random_instants(forks: Forks, file: str, output: str, numbers
     assert killed
 
 
-@sample(7, 500)
+@sample(4, 500)
 @pytest.mark.parametrize(("file", "output"), FORMS)
 @pytest.mark.parametrize("what", ["die", "half"])
 def test_stopped_after_each_call_of_the_system(forks: Forks, file: str, output: str, what: str, numbers: range) -> None:
@@ -68,7 +68,7 @@ def test_stopped_after_each_call_of_the_system(forks: Forks, file: str, output: 
         job.goes_on()
 
 
-@sample(7, 500)
+@sample(4, 500)
 @pytest.mark.parametrize(("file", "output"), FORMS)
 def test_a_full_disk_ends_the_run_with_the_state_of_before(forks: Forks, file: str, output: str, numbers: range) -> None:
     job = Job(forks, write(trades(1_200), file), output, *EVERY)
@@ -180,17 +180,43 @@ PATTERNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "speculation": ("p.py:price", ("--key", "symbol", "--window", "40", "--lateness", "9", "--late", "drop", "--speculation", "3")),
     "any": ("p.py:any_field", ("--window", "40")),
     "sql": ("q.sql", ("--time", "at")),
+    "sql over sql": ("stacked.sql", ("--time", "at")),
+    "situations": ("situations.py:patient", ("--lateness", "9")),
+    "aggregates": ("sum.sase", ("--time", "at")),
 }
 SQL = (
     "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES A.price AS low, LAST(B.price) AS high "
     "ONE ROW PER MATCH PATTERN (A B+) DEFINE B AS B.price > PREV(B.price))"
+)
+STACKED = (
+    f"SELECT * FROM ({SQL}) MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY until MEASURES A.high AS first, B.high AS next "
+    "ONE ROW PER MATCH PATTERN (A B) DEFINE B AS B.high >= A.high)"
+).replace("MEASURES A.price", "MEASURES LAST(B.at) AS until, A.price")
+SITUATIONS = """
+from typing import NamedTuple
+from afa.situations import Situation, TemporalPattern
+
+class Reading(NamedTuple):
+    symbol: str
+    price: int
+    x: int
+
+patient = TemporalPattern(
+    event=Reading, key="symbol", within=30, high=Situation("price > 3", at_least=2), odd=Situation("x > 1"),
+    where="high overlaps|during|contains odd", returns={"top": "max(high.price)"},
+)
+"""
+SUM = (
+    "PATTERN SEQ(Tick a, Tick+ b[]) WHERE skip_till_any_match(a, b[]) { [symbol] and sum(b[..].price) > 10 } WITHIN 8 seconds "
+    "RETURN a.price AS low, sum(b[..].price) AS sum"
 )
 
 
 @pytest.mark.parametrize("kind", PATTERNS)
 def test_each_kind_of_pattern_goes_on(forks: Forks, kind: str) -> None:
     pattern, options = PATTERNS[kind]
-    Path("q.sql").write_text(SQL)
+    for name, text in {"q.sql": SQL, "stacked.sql": STACKED, "situations.py": SITUATIONS, "sum.sase": SUM}.items():
+        Path(name).write_text(text)
     draw = random.Random(3)
     with open("in.csv", "w") as file:
         file.write("symbol,price,change,x,le,at\n")

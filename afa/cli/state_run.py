@@ -39,6 +39,7 @@ from afa.io.input_shape import in_hex, type_in_hex
 from afa.io.settled_order import in_settled_order
 from afa.model.arc import TIMEOUT
 from afa.operator.checkpoint import Checkpoint
+from afa.operator.options import DEFAULTS
 from punctuation.durations import nanoseconds_of
 from punctuation.sources import BoundedDisorder
 
@@ -150,7 +151,8 @@ class StateRun:
             promises = None if self.promises is None else self.promises.snapshot().hex()
             saved = SavedRun(dict(BEGIN), BEGINNING, self.summary.saved, promises, list(shape), in_hex(first.schema), times, 0)
         else:
-            self.operator = self.made.pattern.restore(state.last.snapshot, **options)
+            again = {name: value for name, value in options.items() if value != DEFAULTS[name]}
+            self.operator = self.made.pattern.restore(state.last.snapshot, **again)
             self.batches.times, self.batches.latest = saved.type_of_times(job.tick or "ms"), saved.latest
             self.batches.first = saved.schema.empty_table()
             self.summary.go_on(saved.counts)

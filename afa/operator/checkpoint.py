@@ -108,8 +108,8 @@ class Checkpoint:
         head = json.dumps(dict(zip(FIELDS, (self._job, number, new.input, new.output)))).encode()
         blob, draft, place = seal(MAGIC, VERSION, head + b"\n" + snapshot), self.folder / DRAFT, self.folder / STATE
         with _in_words(f"can't write {place}"):
+            file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             try:
-                file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
                 try:
                     write_all(file, blob)
                     os.fsync(file)
