@@ -1,21 +1,19 @@
 """What does `afa run --state` cost, at a snapshot every five seconds, and at two a second? Whole processes over 1.5 M rows.
 
-Wall time, as a commit waits for the disk; each form with and without a state in turns. The answer is compared, line by line, before
-anything is told; lines are sorted for that, as a state has an order of its own for those of one LE.
+CPU time, and wall time, as a commit waits for the disk; each form with and without a state in turns. The answer is compared, line by
+line, before anything is told; lines are sorted for that, as a state has an order of its own for those of one LE.
 """
 
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pyarrow.parquet
 
-from bench.bench_cli import BY, PATTERN, WINDOW, environment, written
+from bench.bench_cli import BY, PATTERN, WINDOW, cpu, written
 from bench.measure import Options, Row, spread
 
 FORMS = {"parquet": ("ticks.parquet", "plain.parquet", "parts"), "csv to JSON lines": ("ticks.csv", "plain.jsonl", "state.jsonl")}
@@ -34,6 +32,7 @@ def beside(folder: Path, form: str, events: int, rounds: int) -> Row:
     """Without a state and with one, on one file, in turns."""
     file, plain, kept = FORMS[form]
     seconds: dict[str, list[float]] = {name: [] for name in STATES}
+    walls: dict[str, list[float]] = {name: [] for name in STATES}
     for _ in range(rounds):
         for name, options in STATES.items():
             for output in (kept, "state"):
@@ -42,16 +41,17 @@ def beside(folder: Path, form: str, events: int, rounds: int) -> Row:
             command = ["-m", "afa.cli", "run", "pattern.py:vee", file, "--key", "symbol", "--time", "at", "--window", str(WINDOW)]
             command += ["--lateness", str(BY), "--quiet", "--matches", "0", "--output", kept if options else plain, *options]
             began = time.perf_counter()
-            subprocess.run([sys.executable, *command], cwd=folder, check=True, env=environment())
-            seconds[name].append(time.perf_counter() - began)
+            seconds[name].append(cpu(folder, command))
+            walls[name].append(time.perf_counter() - began)
         assert lines(folder / plain) == lines(folder / kept), "expected the changes of a run without a state but got others"
-    base = seconds.pop("no state")
+    base, wall = seconds.pop("no state"), walls.pop("no state")
     return {
         "form": form,
         "events": events,
         "no state, M events/s": spread([events / s / 1e6 for s in base]),
         "state, bytes": (folder / "state/state").stat().st_size,
         **{f"{name}, relative to none": spread([a / b for a, b in zip(base, found)]) for name, found in seconds.items()},
+        **{f"{name}, wall, relative": spread([a / b for a, b in zip(wall, found)]) for name, found in walls.items()},
     }
 
 

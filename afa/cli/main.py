@@ -95,7 +95,6 @@ def run(
     """
     from afa.cli.request import CommandRequest
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
-    from afa.cli.state_run import run_with_state
     from afa.cli.vary import sweep
 
     if (file is None) == (tables is None):
@@ -106,7 +105,9 @@ def run(
 
             run_tables(CommandRequest.of(pattern, "", said), tables)
         else:
-            kind = run_with_state if said["state"] else sweep if said["vary"] else run_job
+            kind = sweep if said["vary"] else run_job
+            if said["state"]:
+                from afa.cli.state_run import run_with_state as kind  # which needs locks of POSIX
             kind(CommandRequest.of(pattern, str(file), said))
 
 

@@ -35,10 +35,6 @@ class Parquet(FileSource):
     def done(self) -> int:
         return self._done
 
-    @property
-    def place(self) -> int:
-        return 0  # its rows are counted from the first on
-
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table]:
         wanted = list(dict.fromkeys(column.source for column in columns))
         schema = self._parquet.schema_arrow

@@ -61,7 +61,7 @@ class FileSource:
 
     @property
     def place(self) -> int:
-        """Where the tables that were yielded end, as a byte of the file."""
+        """Where the tables that were yielded end, as a byte of a `PlacedFile`; 0: rows are counted from the first on."""
         found: int = getattr(self._file, "place", 0)
         return found
 
