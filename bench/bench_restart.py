@@ -1,7 +1,7 @@
 """What does `afa run --state` cost, at a snapshot every five seconds, and at two a second? Whole processes over 1.5 M rows.
 
-CPU time, and wall time, as a commit waits for the disk; each form with and without a state in turns. The answer is compared, line by
-line, before anything is told; lines are sorted for that, as a state has an order of its own for those of one LE.
+CPU time, and wall time, as a commit waits for the disk; each form with and without a state in turns. The answer is compared, line
+by line, before anything is told; lines are sorted for that, as a state has an order of its own for those of one LE.
 """
 
 from __future__ import annotations
