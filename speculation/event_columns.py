@@ -60,7 +60,7 @@ class EventColumns:
         found: dict[str, Any] = {}
         for field in (*self._wanted, *_TIMES):
             if field.name in there:
-                column = found[field.name] = _plain(batch.column(field.name), field, batch.kind == "pandas")
+                column = found[field.name] = plain_column(batch.column(field.name), field, batch.kind == "pandas")
                 if column is None:
                     return None
         if self._instant is not None and found.setdefault(self._instant, found["le"]) != found["le"]:
@@ -118,7 +118,7 @@ def with_fields(rows: Any, values: Mapping[Field, tuple[list[Any], Any]]) -> Any
     return rows
 
 
-def _plain(column: Any, field: Field, pandas: bool) -> Any:
+def plain_column(column: Any, field: Field, pandas: bool) -> Any:
     """Return a column in its field's type, of a key in the widest; None if it is not plainly of it."""
     import pyarrow as pa
 

@@ -1,0 +1,177 @@
+"""The contents of messages by place: rows of Arrow tables, and changes that came one by one. Contents are added, and compared.
+
+What nobody holds any more is dropped between calls, when it is more than half of all; places are given anew then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from afa.change import Change
+from punctuation.door import one_array
+from speculation.waiting import SMALL
+
+FEW = 1024
+"""So many contents that nobody holds may stay."""
+PARTS = 64
+"""At so many parts, changes among tables become tables."""
+
+
+class IdRows:
+    """Contents. ``rows_of`` makes a table of changes, of a schema; ``changes_of`` makes changes of a table.
+
+    >>> import pyarrow as pa
+    >>> rows = IdRows()
+    >>> rows.add_rows(pa.table({"x": [5, 6]}))
+    >>> rows.add_rows(pa.table({"x": [7]}))
+    >>> rows.take(np.array([2, 0])).column("x").to_pylist(), len(rows)
+    ([7, 5], 3)
+    """
+
+    rows_of: Callable[[list[Change], Any], Any]
+    changes_of: Callable[[Any], list[Change]]
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []  # tables, and lists of changes
+        self._begins: list[int] = []
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def add_rows(self, table: Any) -> None:
+        """Add the rows of a table."""
+        if len(table):
+            self._add(whole(table))
+
+    def add_change(self, change: Change) -> None:
+        """Add a change."""
+        if self._parts and type(self._parts[-1]) is list:
+            self._parts[-1].append(change)
+            self._n += 1
+        else:
+            self._add([change])
+
+    def _add(self, part: Any) -> None:
+        self._parts.append(part)
+        self._begins.append(self._n)
+        self._n += len(part)
+
+    # -- contents ----------------------------------------------------------------------------------------------------------------
+
+    def change(self, place: int) -> Change:
+        """Return the content at a place as a change."""
+        at = bisect_right(self._begins, place) - 1
+        part, i = self._parts[at], place - self._begins[at]
+        found: Change = part[i] if type(part) is list else self.changes_of(part.slice(i, 1))[0]
+        return found
+
+    def take(self, places: Any, schema: Any = None) -> Any:
+        """Return contents as a table. ``schema``: of those that are changes; `ValueError` where tables have several."""
+        import pyarrow as pa
+
+        if not len(places):
+            return (self._parts[0].schema if schema is None else schema).empty_table()
+        which = np.searchsorted(self._begins, places, side="right") - 1
+        there = np.flatnonzero(np.bincount(which))
+        found, order = [], []
+        for i in there.tolist():
+            mine = np.flatnonzero(which == i)
+            part, at = self._parts[i], places[mine] - self._begins[i]
+            if type(part) is list:
+                part, at = self.rows_of([part[j] for j in at.tolist()], schema), np.arange(len(at))
+            in_order = len(at) and at[-1] - at[0] == len(at) - 1 and (at[1:] > at[:-1]).all()
+            found.append(part.slice(int(at[0]), len(at)) if in_order else part.take(at))
+            order.append(mine)
+        if len(found) == 1:
+            return found[0]
+        if any(not part.schema.equals(found[0].schema) for part in found):
+            raise ValueError("tables of several schemas")
+        back = np.empty(len(places), np.int64)
+        back[np.concatenate(order)] = np.arange(len(places))
+        return whole(pa.concat_tables(found)).take(back)
+
+    # -- between calls -----------------------------------------------------------------------------------------------------------
+
+    def join(self) -> None:
+        """Join small parts that stand side by side, so that there are not many."""
+        parts, begins = list(self._parts), list(self._begins)
+        if len(parts) > PARTS:
+            tables = [part for part in parts if type(part) is not list]
+            for i, part in enumerate(parts):
+                if type(part) is list and tables:
+                    parts[i] = whole(self.rows_of(part, tables[0].schema))
+        while len(parts) > 1 and (joined := _joined(parts[-2], parts[-1])) is not None:
+            parts[-2:], begins[-1:] = [joined], []
+        vars(self).update(_parts=parts, _begins=begins)
+
+    def only(self, places: Any) -> dict[str, Any]:
+        """Return what the rows are once they are those at some places, which ascend."""
+        found: list[Any] = []
+        for begin, part in zip(self._begins, self._parts):
+            low, high = np.searchsorted(places, [begin, begin + len(part)]).tolist()
+            if low < high:
+                at = places[low:high] - begin
+                found.append([part[i] for i in at.tolist()] if type(part) is list else part.take(at))
+        begins = np.cumsum([0, *map(len, found)]).tolist()
+        return {"_parts": found, "_begins": begins[:-1], "_n": begins[-1]}
+
+    @property
+    def tables(self) -> list[Any]:
+        """The parts."""
+        return self._parts
+
+    # -- calls -------------------------------------------------------------------------------------------------------------------
+
+    def mark(self) -> Any:
+        """Return what `back` takes."""
+        return len(self._parts), self._n
+
+    def back(self, mark: Any) -> None:
+        """Drop what was added since."""
+        count, n = mark
+        del self._parts[count:], self._begins[count:]
+        if self._parts and type(self._parts[-1]) is list:
+            del self._parts[-1][n - self._begins[-1] :]
+        self._n = n
+
+
+def whole(table: Any) -> Any:
+    """Return a table each of whose columns is one array, so that rows are taken out of it quickly."""
+    return table if all(column.num_chunks == 1 for column in table.columns) else table.combine_chunks()
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Return two parts as one; None: they stay."""
+    import pyarrow as pa
+
+    if type(one) is not type(other) or len(one) > 2 * len(other) or len(one) >= SMALL:
+        return None
+    if type(one) is list:
+        return one + other
+    return whole(pa.concat_tables([one, other])) if one.schema.equals(other.schema) else None
+
+
+def alike(one: Any, other: Any, names: list[str]) -> Any:
+    """Return of which rows two tables have equal values in some columns: NaN equals itself, and what is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = np.ones(len(one), np.bool_)
+    for name in names:
+        a, b = one_array(one.column(name)), one_array(other.column(name))
+        try:
+            same = pc.fill_null(pc.equal(a, b), False)
+        except pa.ArrowException:  # lists, structs
+            found &= np.fromiter((x == y for x, y in zip(a.to_pylist(), b.to_pylist())), np.bool_, len(a))
+            continue
+        if a.null_count and b.null_count:
+            same = pc.or_(same, pc.and_(pc.is_null(a), pc.is_null(b)))
+        if pa.types.is_floating(a.type):
+            same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), False))
+        found &= same.to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,383 @@
+"""Ids: messages that come twice, late, in any order, as versions; what leaves are changes, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.io.table_times import with_ticks
+from afa.model.option_values import names_of
+from afa.schema import Field, as_ticks
+from afa.state.plain import Unfit
+from punctuation.calls import whole
+from punctuation.door import table_of
+from punctuation.durations import Duration
+from punctuation.late import Late, Policy
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
+from speculation import id_layout as k
+from speculation.event_columns import plain_column
+from speculation.id_entries import IdEntries
+from speculation.id_rows import FEW, IdRows, alike
+from speculation.id_versions import VersionKind
+from speculation.stage import Output, Stage
+
+
+class IdsStatistics(NamedTuple):
+    """Numbers of an `Ids`.
+
+    Parameters
+    ----------
+    ids : int
+        Ids that are remembered.
+    id_bytes : int
+        Bytes that they take, beside the columns of their events; a text adds its length.
+    repeats : int
+        Messages so far that had come before.
+    superseded : int
+        Messages so far of which a newer version had come.
+    waiting : int
+        Retractions whose event has not come.
+    late : int
+        Messages told so far: late ones, and faults, which have the id (and version) of another one and say something else.
+    """
+
+    ids: int
+    id_bytes: int
+    repeats: int
+    superseded: int
+    waiting: int
+    late: int
+
+
+class MessageRows(NamedTuple):
+    """Messages as columns.
+
+    numbers   the number of each one's id
+    sign      1: an insertion, -1: a retraction
+    le        LE in ticks
+    version   words that order, or texts; None: there are none
+    rows      the insertions among them, as a table
+    """
+
+    numbers: Any
+    sign: Any
+    le: Any
+    version: Any
+    rows: Any
+
+
+class Ids(Stage):
+    """Make changes of messages as they come: repeated, in any order, as versions. What leaves depends on the set of them alone.
+
+    Parameters
+    ----------
+    id : str, or sequence of str
+        The column, or columns, that name an event.
+    on_repeat : "update", optional
+        A message of an id that is known is another version of its event. None: it is a repeat of it, or a fault.
+    version : str, optional
+        The column that orders versions (int, float, text, time): the largest is in force. With ``on_repeat``, and only there.
+    remember : int (ticks), str or timedelta, optional
+        How much longer an id is remembered than until the promise passes the LE of its event.
+    late : "raise", "drop" or callable
+        What becomes of late messages and of faults, as of `punctuation.Late`; at an operator its own policy counts.
+    tick : str, optional
+        What one int of LE counts; then timestamps stand for ints in ``le``.
+
+    Notes
+    -----
+    Alone it takes tables, with a column ``le`` and perhaps ``re`` and ``diff`` (-1: a retraction, of which only id and version are
+    read), and watermarks; a table gives an Arrow table of changes, with a column ``diff``. `Operator` puts one in front of itself
+    for ``id=``. O(1) a message.
+
+    Examples
+    --------
+    >>> rows = {"id": [7, 8, 7, 7], "lsn": [1, 1, 3, 2], "amount": [10, 20, 30, 99], "le": [5, 6, 5, 5]}
+    >>> ids = Ids("id", on_repeat="update", version="lsn")
+    >>> ids.push_many(rows).select(["id", "amount", "diff"]).to_pylist()[2:]
+    [{'id': 7, 'amount': 10, 'diff': -1}, {'id': 7, 'amount': 30, 'diff': 1}]
+    >>> ids.statistics.superseded
+    1
+    """
+
+    ends = True
+    takes_singles = True
+
+    def __init__(
+        self,
+        id: str | Sequence[str],
+        *,
+        on_repeat: str | None = None,
+        version: str | None = None,
+        remember: Duration | None = None,
+        late: Policy = "raise",
+        tick: str | None = None,
+    ) -> None:
+        super().__init__(tick)
+        self.names = names_of(id, "id")
+        if not self.names or len(set(self.names)) < len(self.names):
+            raise AfaError(f"expected the name of a field, or several different ones, but got id={id!r}")
+        if on_repeat not in (None, "update") or (on_repeat is None) != (version is None):
+            raise AfaError(
+                f'expected on_repeat="update" with version=, the field that orders versions, or neither, but got '
+                f"on_repeat={on_repeat!r}, version={version!r}"
+            )
+        self.version, self.remember = version, self._remembered(self.ticks("remember", remember, 0))
+        self.late = self._own_late = Late(late)
+        self.entries = IdEntries(version is not None, self._journal)
+        self.rows = IdRows()
+        self.rows.rows_of, self.rows.changes_of = _no_changes, _no_changes
+        self.kind = VersionKind()
+        self.repeats = self.superseded = 0
+        self.seen = self._first_waiting = BEGINNING
+        self.promise = BEGINNING
+
+    def settle_duration(self, name: str, value: Any) -> None:
+        super().settle_duration(name, value)
+        self.remember = self._remembered(self.remember)
+
+    @staticmethod
+    def _remembered(ticks: Any) -> int:
+        if ticks is None:
+            return 0
+        if isinstance(ticks, bool) or not isinstance(ticks, int) or ticks < 0:
+            raise AfaError(f"expected a duration of 0 ticks at least but got remember={ticks!r}")
+        return ticks
+
+    @property
+    def single(self) -> bool:
+        """Whether an id is one value, no tuple of values."""
+        return len(self.names) == 1
+
+    @property
+    def statistics(self) -> IdsStatistics:
+        """The numbers of what it remembers and has done so far."""
+        return self._calls.call(self.counted)
+
+    def counted(self) -> IdsStatistics:
+        """Return the numbers, within a call."""
+        entries = self.entries
+        return IdsStatistics(len(entries.known()), entries.nbytes, self.repeats, self.superseded, entries.waiting, self.late.count)
+
+    # -- messages --------------------------------------------------------------------------------------------------------------
+
+    def numbers_of(self, columns: list[Any], n: int) -> Any:
+        """Return the numbers of ids. Raises `Unfit` where rows must go one by one."""
+        return self.entries.numbers.numbers_of(columns, self.single, n)
+
+    def pass_messages(self, of: MessageRows, compared: list[str], tell: Callable[[int, str], None]) -> tuple[Any, Any]:
+        """Take messages; return the rows that leave and their signs (None: all are insertions).
+
+        ``compared``: the columns of contents; ``tell`` is called with the places of messages that are late or faults, and the text.
+        """
+        judged = self.entries.judge(of.numbers, of.sign, of.le, of.version)
+        verdicts, old, rows = judged.verdicts, judged.old, of.rows
+        if not verdicts.any():  # all are new
+            self.rows.add_rows(rows)
+            return rows, None
+        first = len(self.rows)
+        plus, minus = (verdicts == k.NEW) | (verdicts == k.REVISED), (verdicts == k.GONE) | (verdicts == k.REVISED)
+        kept = plus | (verdicts == k.MET)
+        place = np.cumsum(of.sign > 0) - 1  # of a message among the rows
+        self.rows.add_rows(rows.take(place[kept]))
+        own = np.full(len(old), -1)
+        own[kept] = np.arange(first, len(self.rows))
+        told = [(i, self._text(int(verdicts[i]))) for i in np.flatnonzero((verdicts == k.LATE) | (verdicts == k.CLASHES)).tolist()]
+        same = np.flatnonzero(verdicts == k.SAME)
+        equal = self._equal(rows.take(place[same]), old[same], compared)
+        told += [(i, "fault") for i in same[~equal].tolist()]
+        self.repeats += int(equal.sum()) + int((verdicts == k.REPEATED).sum())
+        self.superseded += int((verdicts == k.SUPERSEDED).sum())
+        revised = np.flatnonzero(verdicts == k.REVISED)
+        stays = revised[self._equal(rows.take(place[revised]), old[revised], compared)]
+        plus[stays] = minus[stays] = False
+        for i, text in sorted(told):
+            tell(i, text)
+        leaving = np.stack([minus, plus], 1)
+        places = np.stack([old, own], 1)[leaving]
+        signs = np.broadcast_to([-1, 1], leaving.shape)[leaving]
+        return self.rows.take(places, rows.schema), signs
+
+    def _equal(self, rows: Any, places: Any, compared: list[str]) -> Any:
+        return alike(rows, self.rows.take(places, rows.schema), compared) if len(places) else np.ones(0, np.bool_)
+
+    @staticmethod
+    def _text(verdict: int) -> str:
+        return "late" if verdict == k.LATE else "clash"
+
+    def name(self, number: int) -> Any:
+        """Return the id of a number."""
+        return self.entries.numbers.name(number)
+
+    def said(self, name: Any) -> str:
+        """Return an id in words."""
+        return ", ".join(f"{field}={value!r}" for field, value in zip(self.names, (name,) if self.single else name))
+
+    # -- promises --------------------------------------------------------------------------------------------------------------
+
+    def promised(self, t: int) -> list[tuple[Any, int]]:
+        """Take a promise; return the ids of retractions that have waited in vain, and up to when."""
+        if t <= self.promise:
+            return []
+        self.promise = t
+        found = self.entries.promised(t, max(BEGINNING, t - self.remember))
+        return sorted(((self.name(number), until) for number, until in found), key=lambda each: (each[1], repr(each[0])))
+
+    def tell_vain(self, name: Any, until: int) -> None:
+        """Let the policy decide about a retraction that has waited in vain."""
+        text = f"expected an event with {self.said(name)} before {self.promise} (promised) but got its retraction only"
+        self.late.take(self.retraction(name, until), text)
+
+    def retraction(self, name: Any, le: int) -> Change:
+        """Return the retraction of an id as policies get it."""
+        return Change(dict(zip(self.names, (name,) if self.single else name)), le, None, -1)
+
+    # -- alone -----------------------------------------------------------------------------------------------------------------
+
+    @whole
+    def push_many(self, items: Any) -> Any:
+        """Take a table of messages, or a list of tables and watermarks, as one call. Returns the changes that leave likewise."""
+        if not isinstance(items, (list, tuple)) or hasattr(items, "_fields"):
+            return self._table_of(items)
+        return [self._promised_alone(item) if isinstance(item, Punctuation) else self._table_of(item) for item in items]
+
+    def push(self, item: Any) -> Output:
+        """Take one watermark; of a table see `push_many`."""
+        found: Output = self.push_many([item])
+        return found
+
+    def _promised_alone(self, item: Punctuation) -> Punctuation:
+        if item.where is not None:
+            raise AfaError(f"expected a Punctuation without a condition, as events may be retracted, but got {item!r}")
+        for name, until in self.promised(as_ticks(item.t, "t", self.tick)):
+            self.tell_vain(name, until)
+        return item
+
+    def _table_of(self, given: Any) -> Any:
+        """Return the changes that a table of messages leads to."""
+        import pyarrow as pa
+
+        table = table_of(given)
+        if table is None:
+            raise ChangeError(f"expected a table of messages, or a Punctuation, but got {given!r}")
+        columns = {name: table.column(name) for name in table.names}
+        rows = pa.table({name: c if isinstance(c, (pa.Array, pa.ChunkedArray)) else pa.array(c) for name, c in columns.items()})
+        timed = table_of(rows) if self.tick is None else with_ticks(table_of(rows), self.tick, ("le",), False)  # type: ignore[arg-type]
+        assert timed is not None
+        for name in (*self.names, "le", *([] if self.version is None else [self.version])):
+            if table.names.count(name) != 1:
+                raise ChangeError(f"expected one column {name!r} but got the columns {', '.join(table.names) or 'none'}")
+        ids = [plain_column(rows.column(name), Field(name, None, False), False) for name in self.names]
+        if any(column is None for column in ids):
+            raise ChangeError(f"expected an id, of ints, bools or texts, in each row of {', '.join(self.names)} but got others")
+        sign = signs_of(timed)
+        version = None if self.version is None else self.kind.words(rows.column(self.version))
+        le = les_of(timed, sign, self.seen, self.promise)
+        self.seen = max(self.seen, int(le.max(initial=BEGINNING)))
+        rows = rows.drop_columns(["diff"]) if "diff" in rows.column_names else rows
+        inserted = rows if (sign > 0).all() else rows.filter(pa.array(sign > 0))
+        numbers = self.numbers_of(ids, len(rows))
+
+        def tell(i: int, text: str) -> None:
+            name = self.name(int(numbers[i]))
+            row = rows.slice(i, 1).to_pylist()[0]
+            change = self.retraction(name, int(le[i])) if sign[i] < 0 else Change(row, int(le[i]), None)
+            self.late.take(change, self.told(text, name, int(le[i]), row))
+
+        compared = [name for name in rows.column_names if name != self.version]
+        try:
+            found, signs = self.pass_messages(MessageRows(numbers, sign, le, version, inserted), compared, tell)
+        except ValueError as error:
+            raise ChangeError(f"expected tables of the same columns but got {', '.join(map(str, rows.schema))}") from error
+        return found.append_column("diff", pa.array(np.ones(len(found), np.int64) if signs is None else signs))
+
+    def told(self, text: str, name: Any, le: int, payload: Any, known: Any = None) -> str:
+        """Return in words why a message is told."""
+        if text == "late":
+            return f"expected le >= {self.promise} (promised) but got le={le}, or such an event to revise, for {payload!r}"
+        beside = "" if known is None else f" and, before, {known!r}"
+        what = "one message of a version" if text == "clash" else "one content"
+        return f"expected {what} for {self.said(name)} but got another, {payload!r} at le={le}{beside}"
+
+    # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """Tidy up, and return what the journal does not restore."""
+        self._before(self)  # which refuses a duration that waits for a tick
+        self.tidy()
+        counts = self.repeats, self.superseded, self.seen, self.promise, self.kind.said, self._own_late.count
+        return self.entries.mark(), self.rows.mark(), counts
+
+    def tidy(self, whole: bool = False) -> None:
+        """Forget what is forgotten, and drop contents that nobody holds, where it is time to, or (``whole``) in any case."""
+        entries, rows = self.entries, self.rows
+        tidied = entries.tidy(whole)
+        if whole or (tidied and len(rows) > FEW):
+            numbers, places = entries.places()
+            if whole or 2 * len(places) < len(rows):
+                changed = entries.moved(numbers), rows.only(places)
+                for part, words in zip((entries, rows), changed):
+                    vars(part).update(words)
+        rows.join()
+
+    def call_ends(self) -> None:
+        if self._own_late.waiting:
+            self._own_late.hand_over(self._calls)
+
+    def call_failed(self, before: Any) -> None:
+        self._journal.rollback()
+        entries, rows, counts = before
+        self.entries.back(entries)
+        self.rows.back(rows)
+        self.repeats, self.superseded, self.seen, self.promise, self.kind.said, self._own_late.count = counts
+        self._own_late.waiting.clear()
+
+
+def signs_of(table: Any) -> Any:
+    """Return 1 or -1 of each row of a table. Raises `ChangeError` where its ``diff`` is another number."""
+    n = len(table.column("le"))
+    if "diff" not in table.names:
+        return np.ones(n, np.int64)
+    try:
+        found = np.asarray(table.column("diff"))
+        fits = found.dtype.kind in "iu" and (abs(found) == 1).all()
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ChangeError("expected diff 1 or -1 of each message that an id names but got another")
+    return found.astype(np.int64)
+
+
+def les_of(table: Any, sign: Any, seen: int, promise: int) -> Any:
+    """Return the LE of each message; of a retraction without one the latest that was seen when it came."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table.column("le")
+    array = pa.array(column, pa.int64()) if isinstance(column, list) else column
+    if not isinstance(array, (pa.Array, pa.ChunkedArray)):
+        array = pa.array(array, from_pandas=True)
+    if not pa.types.is_integer(array.type) and not pa.types.is_null(array.type):
+        raise ChangeError(f"expected int ticks in column 'le' but got a column of {array.type}")
+    array = array.cast(pa.int64())
+    if not array.null_count:
+        return np.ascontiguousarray(
+            array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(zero_copy_only=False)
+        )
+    there = (
+        pc.is_valid(array).to_numpy() if isinstance(array, pa.ChunkedArray) else pc.is_valid(array).to_numpy(zero_copy_only=False)
+    )
+    if (~there & (sign > 0)).any():
+        raise ChangeError("expected a time of each insertion in column 'le' but got none in some rows")
+    found = np.array(pc.fill_null(array, BEGINNING))
+    latest = np.maximum.accumulate(np.maximum(found, max(seen, promise)))
+    return np.where(there, found, latest)
+
+
+def _no_changes(*given: Any) -> Any:
+    raise Unfit
