@@ -23,7 +23,7 @@ from afa.operator.call import Core, Output
 from afa.operator.contract import Pattern
 from afa.operator.operator import Keyed, Operator
 from afa.operator.patterns import pattern_of
-from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought, items_of, opened, shape_of
+from afa.operator.tables import CallInput, CallOutput, answer, assemble, items_of, opened, shape_of
 from afa.operator.twins import Twins
 from afa.state.sound import short
 from punctuation import sealed
@@ -126,7 +126,7 @@ class Chain(Twins):
     def _push(self, change: Any, key: Hashable) -> Output:
         core = self.links[0]._core
         change = core.in_form(change)
-        return self._through(CallInput(core.resolved([("event", change, core.key_of(change, key))])))
+        return self._through(CallInput([("event", change, core.key_of(change, key))]))
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le", **old: str) -> Any:
         """Take a batch of the first operator, as one call. As its ``push_many``; ``arcs`` are those of the first operator."""
@@ -156,8 +156,7 @@ class Chain(Twins):
             found = [_event(link._core, item, before._core.keys) for item in out]
             if not self._keeps_ends:
                 found = [(port, item._replace(re=None) if isinstance(item, Change) else item, key) for port, item, key in found]
-            come = CallInput(link._core.resolved(found))
-            out = link._run(come, True)
+            out = link._run(CallInput(found), True)
         return out
 
     def through(self, place: int, change: Callable[[Any], Output]) -> Output:
@@ -197,8 +196,7 @@ class Chain(Twins):
             found = link._found(come, True)
             if i + 1 < len(self.links):
                 parts = [part if isinstance(part, Punctuation) else self._come(part, like, core) for part in found.parts()]
-                come = brought(self.links[i + 1]._core, [self._come(found.rows.part(0, 0), like, core), *parts])
-                come = come._replace(parts=self.links[i + 1]._core.resolved(come.parts))
+                come = opened(self.links[i + 1]._core, [self._come(found.rows.part(0, 0), like, core), *parts])
                 assert come.like is not None
                 like = _timed(come.like, like)
         return found, like
@@ -211,7 +209,7 @@ class Chain(Twins):
         for one, other in itertools.pairwise(self.links):
             core = one._core
             none = self._come(CallOutput.of([], core.shown).rows, like, core)
-            found = brought(other._core, [none]).like
+            found = opened(other._core, [none]).like
             assert found is not None
             like = _timed(found, like)
         return like

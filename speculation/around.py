@@ -120,7 +120,7 @@ class Around(Twins, Matching):
 
     def _push(self, change: Any, key: Hashable) -> Output:
         change = self._core.in_form(change)
-        return self._run(CallInput(self._core.resolved([("event", change, self._core.key_of(change, key))])), net=True)
+        return self._run(CallInput([("event", change, self._core.key_of(change, key))]), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         """Return a call of one event that the engine takes alone; None where it must go another way."""
@@ -223,18 +223,7 @@ class Around(Twins, Matching):
         stage = STAGES[part.name].of(part.numbers, part.waiting, taker(schema), rows)
         found._hold(stage)
         found._check_keys()
-        if cls.place == "before":
-            found._name_events()
         return found
-
-    def _name_events(self, anew: bool = False) -> None:
-        """Let the operator know the events in the stage by their ids (``id=``); ``anew``: these are all."""
-        core = self._core
-        if core.named is not None:
-            if anew:
-                core.named.clear()
-            core.named.load(self.stage.waiting(), core.progress.events)
-            core.journal.commit()
 
     def _check_keys(self) -> None:
         """Refuse a snapshot in which what waits has a key, where the operator knows none."""

@@ -5,7 +5,7 @@ What is not plainly of its type is left to the rows' own path (`afa.operator.tab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ class EventColumns:
 
     def __init__(self, core: Core, taken: Schema | None = None) -> None:
         schema, keys = taken or core.automaton.event_schema, core.keys
-        self._core, self._keys = core, keys
+        self._core, self._keys, self._schema = core, keys, schema
         self._names = [field.name for field in schema.fields] if schema else []
         self._wanted = [*(Field(name, None, False) for name in (keys.columns if keys else ())), *(schema.fields if schema else ())]
-        self._columns = [*(field.name for field in self._wanted), *TIMES]
+        self.names = [*(field.name for field in self._wanted), *TIMES]
         names = {field.name for field in self._wanted}
         fit = schema is not None and schema.scalar and (keys is None or keys.function is None)
         self.fit = fit and not names & {*TIMES, "kind"} and len(names) == len(self._wanted)
@@ -78,7 +78,7 @@ class EventColumns:
             return None
         if any(pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py() for column in ordered):
             return None  # no number
-        return pa.table({name: found[name] for name in self._columns})
+        return pa.table({name: found[name] for name in self.names})
 
     def step(self, rows: Any, promised: int = BEGINNING) -> Any:
         """Return rows of this form as `Core.take` takes them; ``promised`` is the promise that stands right behind them."""
@@ -99,14 +99,25 @@ class EventColumns:
 
     def changes(self, rows: Any) -> list[Change]:
         """Return rows of this form as changes in their form, with their keys."""
-        schema, keys = self._core.automaton.event_schema, self._keys
+        schema, keys = self._schema, self._keys
         assert schema is not None
         listed = {name: rows.column(name).to_pylist() for name in rows.column_names}
         n = len(rows)
         records = list(zip(*(listed[name] for name in self._names))) if self._names else [()] * n
-        payloads = [schema.take(schema.cls(*record)) for record in records]
+        payloads = [schema.take(schema.cls(*record)) for record in records]  # type: ignore[attr-defined]
         of_rows = keys.of_rows(listed, payloads) if keys else [None] * n
-        return [Change(*change) for change in zip(payloads, listed["le"], listed["re"], listed["diff"], of_rows)]
+        return [Change(*change) for change in zip(payloads, listed["le"], listed["re"], listed.get("diff", [1] * n), of_rows)]
+
+    def rows(self, changes: Sequence[Change], kind: Any) -> Any:
+        """Return insertions in their form as rows in the columns of a schema of this form. May raise what Arrow raises."""
+        import pyarrow as pa
+
+        columns = {name: [change.payload[i] for change in changes] for i, name in enumerate(self._names)}
+        columns |= {name: [getattr(change, name) for change in changes] for name in TIMES}
+        for i, name in enumerate(self._keys.names if self._keys else ()):
+            if name not in self._names:
+                columns[name] = [change.key if self._keys.single else change.key[i] for change in changes]
+        return pa.table({field.name: pa.chunked_array([pa.array(columns[field.name], field.type)]) for field in kind})
 
 
 def with_fields(rows: Any, values: Mapping[Field, tuple[list[Any], Any]]) -> Any:

@@ -199,6 +199,20 @@ class IdEntries:
         m[k.IdCall.next] = len(numbers)
         return {"m": m, "r": r}
 
+    def in_force(self, number: int) -> int | None:
+        """Return the place of the event in force that a number names; None: there is none, or it is forgotten."""
+        if number >= len(self.r):
+            return None
+        held = int(self.r[number, k.IdEntry.held])
+        there = held & k.STATE == k.IN_FORCE and self.r[number, k.IdEntry.until] >= self.m[k.IdCall.horizon]
+        return held >> 2 if there else None
+
+    def take(self, numbers: Any, lines: Any, waiting: int, contents: int) -> None:
+        """Set the lines of a snapshot."""
+        self._reach(self.numbers.top)
+        self.r[numbers] = lines
+        self.m[[k.IdCall.waiting, k.IdCall.next]] = waiting, contents
+
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def mark(self) -> Any:

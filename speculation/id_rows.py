@@ -36,7 +36,7 @@ class IdRows:
     changes_of: Callable[[Any], list[Change]]
 
     def __init__(self) -> None:
-        self._parts: list[Any] = []  # tables, and lists of changes
+        self.parts: list[Any] = []  # tables, and lists of changes
         self._begins: list[int] = []
         self._n = 0
 
@@ -50,14 +50,14 @@ class IdRows:
 
     def add_change(self, change: Change) -> None:
         """Add a change."""
-        if self._parts and type(self._parts[-1]) is list:
-            self._parts[-1].append(change)
+        if self.parts and type(self.parts[-1]) is list:
+            self.parts[-1].append(change)
             self._n += 1
         else:
             self._add([change])
 
     def _add(self, part: Any) -> None:
-        self._parts.append(part)
+        self.parts.append(part)
         self._begins.append(self._n)
         self._n += len(part)
 
@@ -66,22 +66,22 @@ class IdRows:
     def change(self, place: int) -> Change:
         """Return the content at a place as a change."""
         at = bisect_right(self._begins, place) - 1
-        part, i = self._parts[at], place - self._begins[at]
+        part, i = self.parts[at], place - self._begins[at]
         found: Change = part[i] if type(part) is list else self.changes_of(part.slice(i, 1))[0]
         return found
 
     def take(self, places: Any, schema: Any = None) -> Any:
-        """Return contents as a table. ``schema``: of those that are changes; `ValueError` where tables have several."""
+        """Return contents as a table. ``schema``: of those that are changes."""
         import pyarrow as pa
 
         if not len(places):
-            return (self._parts[0].schema if schema is None else schema).empty_table()
+            return (self.parts[0].schema if schema is None else schema).empty_table()
         which = np.searchsorted(self._begins, places, side="right") - 1
         there = np.flatnonzero(np.bincount(which))
         found, order = [], []
         for i in there.tolist():
             mine = np.flatnonzero(which == i)
-            part, at = self._parts[i], places[mine] - self._begins[i]
+            part, at = self.parts[i], places[mine] - self._begins[i]
             if type(part) is list:
                 part, at = self.rows_of([part[j] for j in at.tolist()], schema), np.arange(len(at))
             in_order = len(at) and at[-1] - at[0] == len(at) - 1 and (at[1:] > at[:-1]).all()
@@ -89,8 +89,6 @@ class IdRows:
             order.append(mine)
         if len(found) == 1:
             return found[0]
-        if any(not part.schema.equals(found[0].schema) for part in found):
-            raise ValueError("tables of several schemas")
         back = np.empty(len(places), np.int64)
         back[np.concatenate(order)] = np.arange(len(places))
         return whole(pa.concat_tables(found)).take(back)
@@ -99,7 +97,7 @@ class IdRows:
 
     def join(self) -> None:
         """Join small parts that stand side by side, so that there are not many."""
-        parts, begins = list(self._parts), list(self._begins)
+        parts, begins = list(self.parts), list(self._begins)
         if len(parts) > PARTS:
             tables = [part for part in parts if type(part) is not list]
             for i, part in enumerate(parts):
@@ -107,36 +105,52 @@ class IdRows:
                     parts[i] = whole(self.rows_of(part, tables[0].schema))
         while len(parts) > 1 and (joined := _joined(parts[-2], parts[-1])) is not None:
             parts[-2:], begins[-1:] = [joined], []
-        vars(self).update(_parts=parts, _begins=begins)
+        vars(self).update(parts=parts, _begins=begins)
 
     def only(self, places: Any) -> dict[str, Any]:
         """Return what the rows are once they are those at some places, which ascend."""
         found: list[Any] = []
-        for begin, part in zip(self._begins, self._parts):
+        for begin, part in zip(self._begins, self.parts):
             low, high = np.searchsorted(places, [begin, begin + len(part)]).tolist()
             if low < high:
                 at = places[low:high] - begin
                 found.append([part[i] for i in at.tolist()] if type(part) is list else part.take(at))
         begins = np.cumsum([0, *map(len, found)]).tolist()
-        return {"_parts": found, "_begins": begins[:-1], "_n": begins[-1]}
+        return {"parts": found, "_begins": begins[:-1], "_n": begins[-1]}
+
+    def fits(self, schema: Any, alike: bool = True) -> bool:
+        """Return whether rows of a schema can stand beside what there is; ``alike``: whether changes become such rows."""
+        return all(alike if type(part) is list else part.schema.equals(schema) for part in self.parts)
 
     @property
-    def tables(self) -> list[Any]:
-        """The parts."""
-        return self._parts
+    def les(self) -> Any:
+        """The LE of each content."""
+        parts = [[c.le for c in part] if type(part) is list else np.asarray(part.column("le")) for part in self.parts]
+        return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
+
+    def names(self, fields: tuple[str, ...], name_of: Callable[[Any], Any]) -> list[Any]:
+        """Return the id of each content, in these fields; ``name_of`` returns that of a payload."""
+        found: list[Any] = []
+        for part in self.parts:
+            if type(part) is list:
+                found += [name_of(change.payload) for change in part]
+            else:
+                columns = [part.column(name).to_pylist() for name in fields]
+                found += columns[0] if len(fields) == 1 else zip(*columns)
+        return found
 
     # -- calls -------------------------------------------------------------------------------------------------------------------
 
     def mark(self) -> Any:
         """Return what `back` takes."""
-        return len(self._parts), self._n
+        return len(self.parts), self._n
 
     def back(self, mark: Any) -> None:
         """Drop what was added since."""
         count, n = mark
-        del self._parts[count:], self._begins[count:]
-        if self._parts and type(self._parts[-1]) is list:
-            del self._parts[-1][n - self._begins[-1] :]
+        del self.parts[count:], self._begins[count:]
+        if self.parts and type(self.parts[-1]) is list:
+            del self.parts[-1][n - self._begins[-1] :]
         self._n = n
 
 

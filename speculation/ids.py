@@ -8,21 +8,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError
+from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.io.table_times import with_ticks
 from afa.model.option_values import names_of
 from afa.schema import Field, as_ticks
 from afa.state.plain import Unfit
+from afa.state.sound import wanted
 from punctuation.calls import whole
 from punctuation.door import table_of
-from punctuation.durations import Duration
+from punctuation.durations import Duration, has_unit, ticks_of_duration
 from punctuation.late import Late, Policy
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 from speculation import id_layout as k
+from speculation import stage_state as saved
 from speculation.event_columns import plain_column
 from speculation.id_entries import IdEntries
 from speculation.id_rows import FEW, IdRows, alike
+from speculation.id_saved import fill, no_changes, numbers_of, stage_of, table_in
 from speculation.id_versions import VersionKind
 from speculation.stage import Output, Stage
 
@@ -107,6 +110,10 @@ class Ids(Stage):
 
     ends = True
     takes_singles = True
+    name_of: Callable[[Any], Any]
+    """Returns the id that the payload of a change names."""
+    holds_ids = True
+    """Whether ids are among what contents hold, and no columns beside them."""
 
     def __init__(
         self,
@@ -131,7 +138,7 @@ class Ids(Stage):
         self.late = self._own_late = Late(late)
         self.entries = IdEntries(version is not None, self._journal)
         self.rows = IdRows()
-        self.rows.rows_of, self.rows.changes_of = _no_changes, _no_changes
+        self.rows.rows_of = self.rows.changes_of = self.name_of = _no_changes
         self.kind = VersionKind()
         self.repeats = self.superseded = 0
         self.seen = self._first_waiting = BEGINNING
@@ -148,6 +155,15 @@ class Ids(Stage):
         if isinstance(ticks, bool) or not isinstance(ticks, int) or ticks < 0:
             raise AfaError(f"expected a duration of 0 ticks at least but got remember={ticks!r}")
         return ticks
+
+    def check_said(self, name: str, value: Any) -> None:
+        """Refuse an option that says otherwise than what was saved."""
+        said = {"id": self.names, "on_repeat": self.version and "update", "version": self.version, "remember": self.remember}
+        found = names_of(value, "id") if name == "id" else value
+        if name == "remember":
+            found = ticks_of_duration(value, self.tick, name) if has_unit(value) else value
+        if value is not None and found != said[name]:
+            raise SnapshotError(f"expected {name}={said[name]!r}, with which the operator was saved, but got {name}={value!r}")
 
     @property
     def single(self) -> bool:
@@ -217,6 +233,12 @@ class Ids(Stage):
     def said(self, name: Any) -> str:
         """Return an id in words."""
         return ", ".join(f"{field}={value!r}" for field, value in zip(self.names, (name,) if self.single else name))
+
+    def whole_retraction(self, item: Change) -> Change | None:
+        """Return the retraction of the event in force that one names; None: there is none."""
+        number = self.entries.numbers.find(self.name_of(item.payload))
+        place = None if number is None else self.entries.in_force(number)
+        return None if place is None else self.rows.change(place)._replace(diff=-1)
 
     # -- promises --------------------------------------------------------------------------------------------------------------
 
@@ -290,10 +312,11 @@ class Ids(Stage):
             self.late.take(change, self.told(text, name, int(le[i]), row))
 
         compared = [name for name in rows.column_names if name != self.version]
-        try:
-            found, signs = self.pass_messages(MessageRows(numbers, sign, le, version, inserted), compared, tell)
-        except ValueError as error:
-            raise ChangeError(f"expected tables of the same columns but got {', '.join(map(str, rows.schema))}") from error
+        if not self.rows.fits(rows.schema):
+            raise ChangeError(
+                f"expected tables of the same columns but got {', '.join(f'{f.name}: {f.type}' for f in rows.schema)}"
+            )
+        found, signs = self.pass_messages(MessageRows(numbers, sign, le, version, inserted), compared, tell)
         return found.append_column("diff", pa.array(np.ones(len(found), np.int64) if signs is None else signs))
 
     def told(self, text: str, name: Any, le: int, payload: Any, known: Any = None) -> str:
@@ -303,6 +326,20 @@ class Ids(Stage):
         beside = "" if known is None else f" and, before, {known!r}"
         what = "one message of a version" if text == "clash" else "one content"
         return f"expected {what} for {self.said(name)} but got another, {payload!r} at le={le}{beside}"
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> list[Any]:
+        self.tidy(True)
+        return numbers_of(self)
+
+    @classmethod
+    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> Any:
+        wanted("nothing that waits beside ids", rows is None and not saved.changes(waiting, take), "others")
+        stage = stage_of(numbers, cls)
+        fill(stage, numbers, table_in, no_changes)
+        stage.call_worked()
+        return stage
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
@@ -366,12 +403,8 @@ def les_of(table: Any, sign: Any, seen: int, promise: int) -> Any:
         raise ChangeError(f"expected int ticks in column 'le' but got a column of {array.type}")
     array = array.cast(pa.int64())
     if not array.null_count:
-        return np.ascontiguousarray(
-            array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(zero_copy_only=False)
-        )
-    there = (
-        pc.is_valid(array).to_numpy() if isinstance(array, pa.ChunkedArray) else pc.is_valid(array).to_numpy(zero_copy_only=False)
-    )
+        return np.ascontiguousarray(np.asarray(array))
+    there = np.asarray(pc.is_valid(array))
     if (~there & (sign > 0)).any():
         raise ChangeError("expected a time of each insertion in column 'le' but got none in some rows")
     found = np.array(pc.fill_null(array, BEGINNING))

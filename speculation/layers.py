@@ -1,6 +1,6 @@
 """The stages of a pattern around its operator: put together, and restored, in one place.
 
-before    operator  -> the stage of its option ``speculation=`` in front of it
+in_front  options   -> the stages that they put in front of an operator, the last one outermost
 build     operator  -> the first layer at it, the next one at that ..
 restore   blob      -> each stage that it holds around the operator, the innermost first: those of the pattern as it makes them,
                        those that the user has put there as the blob says, or like the ones that are given
@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 from afa.errors import AfaError, SnapshotError
 from speculation.around import AROUND, MOST, Around
 from speculation.cleanse import Cleanse
+from speculation.ids import Ids
+from speculation.ids_input import IdsInput
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import MAGIC, SavedStage, in_words, opened
+
+
+OF_IDS = ("id", "on_repeat", "version", "remember")
+"""The options of an `Ids`."""
 
 
 class Layer(NamedTuple):
@@ -29,9 +35,16 @@ class Layer(NamedTuple):
     stage: Callable[[Any], Any]
 
 
-def before(sigma: Any, operator: Any) -> Any:
-    """Put a `Cleanse` in front of an operator, for its option ``speculation=``."""
-    return Cleanse(sigma).before(operator)
+def in_front(said: dict[str, Any]) -> list[Layer]:
+    """Return the stages that options put in front of an operator; take these out of ``said``."""
+    sigma, ids = said.pop("speculation", None), {name: said.pop(name) for name in OF_IDS if name in said}
+    found = [] if sigma is None else [Layer("Cleanse", Before, lambda _: Cleanse(sigma))]
+    return [*found, Layer("Ids", IdsInput, lambda _: Ids(**ids))] if ids.get("id") is not None else found
+
+
+def before(said: dict[str, Any], operator: Any) -> Any:
+    """Put the stages that options say in front of an operator."""
+    return build(operator, in_front(said))
 
 
 def build(operator: Any, layers: Iterable[Layer], restored: bool = False) -> Any:
@@ -66,13 +79,14 @@ def restore(
     operator: Callable[[bytes], Any],
     layers: Sequence[Layer] = (),
     stages: Iterable[Any] = (),
-    sigma: Any = None,
+    front: dict[str, Any] | None = None,
 ) -> Any:
     """Make an operator with the stages that stood around it.
 
     ``blob`` is as of `Keyed.restore`; ``operator`` restores the operator from its own part. The snapshot must have all ``layers``,
     those of the pattern, in that order. ``stages``: those that the user has put there and whose conditions are no data
-    (`LastBefore`), with the same parameters. ``sigma`` stands in place of that of the `Cleanse` at the input.
+    (`LastBefore`), with the same parameters. ``front``: what is said of stages in front by options: ``speculation`` stands in
+    place of that of the `Cleanse` there, what is said of an `Ids` must be as it was saved.
 
     Raises `SnapshotError` where the blob is damaged or of an operator with other stages, `AfaError` where ``stages`` are none, or
     come back by themselves.
@@ -86,16 +100,21 @@ def restore(
         wanted = " and ".join(in_words([layer.name], layer.around.place) for layer in own) or f"stages like {given}"
         there = ", ".join(part.said for part in parts) or "none"
         raise SnapshotError(f"expected a snapshot of {wanted} but got one of {there}")
-    found, held = operator(alone), None
+    found = operator(alone)
+    held = {}
     for part, make in zip(parts, makers):
         found = make(found)
-        held = found.stage if (part.name, part.place) == ("Cleanse", "before") else held
-    if sigma is not None:
-        if held is None:
-            raise SnapshotError(
-                f"expected a snapshot of an operator with speculation= but got one without, and speculation={sigma!r}"
-            )
-        held.sigma = sigma
+        held[part.name, part.place] = found.stage
+    front = front or {}
+    for name, value in front.items():
+        stage = held.get(("Cleanse" if name == "speculation" else "Ids", "before"))
+        if stage is None and value is not None:
+            option = "speculation" if name == "speculation" else "id"
+            raise SnapshotError(f"expected a snapshot of an operator with {option}= but got one without, and {name}={value!r}")
+        if name == "speculation" and value is not None:
+            stage.sigma = value
+        elif stage is not None and name != "speculation":
+            stage.check_said(name, value)
     return found
 
 

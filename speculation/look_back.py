@@ -214,5 +214,4 @@ class LookBack(Front):
         wanted("one promise of stage and operator", stage.passed == inner, stage.passed)
         found._hold(stage)
         found._check_keys()
-        found._name_events(anew=True)
         return found

@@ -187,7 +187,7 @@ def _of(make: Callable[[], Any], computed: RowView | None) -> OperatorPlan:
 def _may_go_in_lanes(core: Any) -> bool:
     """Return whether nothing of an operator asks for more than an automaton and a window."""
     said = core.options
-    plain = said.engine == "auto" and said.keep_payloads and said.gapless is None and said.id is None
+    plain = said.engine == "auto" and said.keep_payloads and said.gapless is None
     ties = core.automaton.ties or core.automaton.choice is not None  # a scan leaves a lane with several rows of a step
     bounded = said.partial_matches == Options.partial_matches and said.max_bytes is None
     function = core.keys is not None and core.keys.function is not None

@@ -36,14 +36,12 @@ from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern, own_key
 from afa.operator.operator import Keyed, Operator
-from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
+from afa.operator.options import IN_FRONT, OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
 from afa.schema import DECIMALS, DIGITS, HIDDEN, Schema
 from punctuation.durations import in_units
 from speculation.around import Around
-from speculation.before_after import Before
-from speculation.cleanse import Cleanse
-from speculation.layers import Layer, build, parts_of, restore
+from speculation.layers import Layer, build, in_front, parts_of, restore
 from speculation.look_back import LookBack
 from speculation.match_numbers import NumberedMatches
 from speculation.row_view import RowView, ViewInput
@@ -232,12 +230,12 @@ class Query(Frozen, Pattern):
         check(said | dict.fromkeys(self.traits, True))
         automaton = self._served(postpone, said).automaton
         said |= {"window": self.window, "order_by": self.tree.order, "tick": self._own_tick(said.get("tick"))}
-        sigma = said.pop("speculation", None)
-        made: Keyed | Operator | Around = build(Operator(automaton, key=key, **said), self.stages(sigma))
+        front = in_front(said)
+        made: Keyed | Operator | Around = build(Operator(automaton, key=key, **said), [*self.stages(), *front])
         return made
 
-    def stages(self, speculation: Any = None) -> list[Layer]:
-        """Return the stages around an operator of these options, from the operator outwards."""
+    def stages(self) -> list[Layer]:
+        """Return the query's own stages around an operator, from the operator outwards."""
         found, back = [], self._lowered.back
         if back is not None:
             found.append(Layer("LastBefore", LookBack, lambda _: back.stage()))
@@ -246,8 +244,6 @@ class Query(Frozen, Pattern):
         answer, matches = self._answer, self.automaton.match_schema
         if answer is not None:
             found.append(Layer("MatchNumbers", NumberedMatches, lambda _: answer.stage(matches)))
-        if speculation is not None:
-            found.append(Layer("Cleanse", Before, lambda _: Cleanse(speculation)))
         return found
 
     @property
@@ -311,7 +307,7 @@ class Query(Frozen, Pattern):
             )
         check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))
-        sigma = said.pop("speculation", None)
+        front = {name: said.pop(name) for name in IN_FRONT if name in said}
 
         def bare(part: bytes) -> Keyed | Operator:
             waits = self._served(None, {}).automaton
@@ -319,7 +315,7 @@ class Query(Frozen, Pattern):
             made: Keyed | Operator = Operator.restore(automaton, part, arcs=arcs, **said, key=key)
             return made
 
-        found: Keyed | Operator | Around = restore(blob, bare, self.stages(), stages, sigma)
+        found: Keyed | Operator | Around = restore(blob, bare, self.stages(), stages, front)
         return found
 
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:

@@ -45,7 +45,7 @@ def _each(names: Iterable[str], other: str, why: str) -> list[Conflict]:
 
 CONFLICTS: tuple[Conflict, ...] = (
     Conflict("gapless", "id", "an id names events that are retracted, and numbers without gaps never need a retraction"),
-    Conflict("retractions", "id", "an id names an event for its retraction"),
+    Conflict("retractions", "id", "an id names an event for its retraction, and a revision"),
     *_each(OF_LINEAGE, "keep_payloads", "lineage tells events, which are not kept then"),
     *_each(OF_LINEAGE, "gapless", "lineages are not kept of numbered events"),
     *_each(("members", "tell"), "collapse", "a record stands for all matches of a payload; it has no events of its own"),
@@ -107,6 +107,10 @@ NEEDS: tuple[Need, ...] = (
     Need("state", "output", "--output", "what is printed can't be taken back"),
     Need("state_every", "state", "--state", "it says how often that is written"),
     Need("follow", "state", "--state", "without one the output appears when the job has ended; tail -f FILE | afa run PATTERN -"),
+    Need("on_repeat", "version", "version=", "the largest version is in force"),
+    Need("version", "on_repeat", 'on_repeat="update"', "it says which message of an id is in force"),
+    Need("version", "id", "id=", "it orders the messages of an id"),
+    Need("remember", "id", "id=", "it says how long an id is remembered"),
     Need("keep_payloads", "retractions", "retractions=False", "an event that is gone can't be found without its payload"),
 )
 

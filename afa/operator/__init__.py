@@ -15,7 +15,6 @@ told_anew      output that follows from paths, read around each call
                postponed_output: matches of which a path satisfies a condition
 match_lineage  which events stand behind a match (`afa.lineage`); kept_lineage: what is held for that
 tables         a call that brings tables; table_rows: their rows one by one
-named_events   retractions that name an id, also of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_core: all but the states of keys, and how it refers to arcs;
                saved_options: its options by name; plain_data: msgpack; old_waits: time-outs of earlier versions

@@ -41,7 +41,6 @@ from afa.operator.gapless import EventNumbers, order_of
 from afa.operator.kept_lineage import KeptLineage
 from afa.operator.match_lineage import held_of
 from afa.operator.members import Members
-from afa.operator.named_events import NamedEvents
 from afa.operator.options import Options, traits_of
 from afa.operator.rows import in_form
 from afa.operator.told_anew import PathOutput
@@ -117,12 +116,12 @@ class Core(Twins, Member):
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = self.tells = schema  # the events that come, a stage may add fields to them; and as they are told of
         self.filled: Callable[[Any], Any] | None = None  # what makes of an event that comes one with the fields that are computed
-        self.named = None if options.id is None else NamedEvents(automaton, options.id, self.journal)
+        self.ids: Any = None  # the stage in front by whose ids retractions name events
         self.told: PathOutput | None = told_by(automaton, schema, self.sequence, options)
         self.members: Members | None = None if self.told is None else self.told.members  # what comes with each match
         self.watcher = self.told if self.told is not None and self.told.again else None  # of what each call touches
         self.shown = (self.told and self.told.shown) or automaton.match_schema  # what leaves; a stage may show less
-        self.alone = self.engine.alone and self.named is None and self.watcher is None
+        self.alone = self.engine.alone and self.watcher is None
         self.calls = Calls(self)
         self.budget: Budget | None = None
         if bounded:
@@ -149,8 +148,6 @@ class Core(Twins, Member):
     def take_as(self, schema: Schema) -> None:
         """Let events come with these fields only, the first ones of those that the automaton's events have."""
         self.taken = schema._replace(tick=self.tick)
-        if self.named is not None:
-            self.named.check_field(schema)
         self.tell_as(self.taken)
 
     def tell_as(self, schema: Schema) -> None:
@@ -172,13 +169,9 @@ class Core(Twins, Member):
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
-    def resolved(self, parts: Iterable[Any], rows: Any = None) -> Any:
-        """Return the parts of a call, retractions by an id as those of whole events (``id=``); ``rows``: of a table."""
-        return parts if self.named is None else self.named.resolved(self, parts, rows)
-
     def key_of(self, item: Any, key: Hashable = UNSAID) -> Hashable:
         """Return the key of an item of the event input: the one that is said, else its own. None: none, or it is told later."""
-        keys = self.keys if key is not UNSAID else None if self.named is not None else self.keys_at_once
+        keys = self.keys if key is not UNSAID else self.keys_at_once
         if isinstance(item, Change) and keys is not None:
             found: Hashable = take_key(keys.of_change(item) if key is UNSAID else key)
             return found
@@ -188,7 +181,9 @@ class Core(Twins, Member):
 
     @property
     def keys_at_once(self) -> Keys | None:
-        """How keys are made of events as they come. None: there are none, or they are made of fields that a stage computes."""
+        """How keys are made of events as they come. None: there are none, or a stage makes them, of whole events with all fields."""
+        if self.ids is not None:
+            return None
         return self.keys if self.filled is None or (self.keys is not None and self.keys.columns) else None
 
     def call_begins(self) -> Any:
@@ -407,7 +402,6 @@ class Core(Twins, Member):
     def check(self) -> None:
         """Assert all invariants; for tests."""
         self.engine.check()
-        assert self.named is None or self.named.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         ended = [event for event in self.arcs.table.events if event.re <= self.progress.floor]
         assert not ended or self.automaton.choice is not None, "Cleanup: arcs that ended"  # a scan may hold rows that they serve

@@ -13,7 +13,7 @@ from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
 from afa.model.conflicts import ALL_ROWS, HAVING, SKIP, TIES, check
-from afa.model.option_values import threads_of, tick_of, yes_or_no
+from afa.model.option_values import names_of, threads_of, tick_of, yes_or_no
 from afa.model.renamed import RENAMED, under_new_names, warn_renamed
 from afa.operator.gapless import Gapless
 from punctuation.durations import Duration
@@ -29,6 +29,8 @@ ENGINES = get_args(EngineName)
 KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 
 F = TypeVar("F", bound=Callable[..., Any])
+IN_FRONT = ("id", "on_repeat", "version", "remember", "speculation")
+"""Options that put a stage in front of the operator."""
 BOUNDS = ("partial_matches", "max_bytes")
 OF_OPTIONS = {old: new for old, new in RENAMED.items() if new not in ("time", "until")}
 OF_NUMBERS = ("gaps", "repeated", "on_gap")
@@ -86,7 +88,10 @@ class OperatorOptions(FrameOptions, total=False):
     retractions: bool
     keep_payloads: bool
     gapless: str | Gapless | None
-    id: str | None
+    id: str | Sequence[str] | None
+    on_repeat: Literal["update"] | None
+    version: str | None
+    remember: Duration | None
     tell: str | None
     lineage: bool
     threads: int
@@ -126,7 +131,10 @@ retraction
     keep_payloads: bool = True
     gapless: str | Gapless | None = None
     tick: str | None = None
-    id: str | None = None
+    id: str | Sequence[str] | None = None
+    on_repeat: Literal["update"] | None = None
+    version: str | None = None
+    remember: Duration | None = None
     longest: bool = False
     members: str | bool | None = None
     tell: str | None = None
@@ -152,10 +160,17 @@ retraction
             raise AfaError(f"expected the name of the field that numbers events, or a Gapless, but got gapless={self.gapless!r}")
         for name, value in given.items():
             object.__setattr__(self, name, value)
-        if isinstance(self.speculation, (bool, float)) or (isinstance(self.speculation, int) and self.speculation < 0):
-            raise AfaError(
-                f"expected a duration of 0 ticks at least, or None for no bound, but got speculation={self.speculation!r}"
-            )
+        for name in ("speculation", "remember"):
+            value = getattr(self, name)
+            if isinstance(value, (bool, float)) or (isinstance(value, int) and value < 0):
+                raise AfaError(f"expected a duration of 0 ticks at least, or None, but got {name}={value!r}")
+        names = names_of(self.id, "id")
+        if self.id is not None and (not names or len(set(names)) < len(names)):
+            raise AfaError(f"expected a field name, or several different ones, but got id={self.id!r}")
+        if len(names_of(self.version, "version")) > 1 or self.version in (*names, ""):
+            raise AfaError(f"expected the name of a field that orders versions but got version={self.version!r}")
+        if self.on_repeat not in (None, "update"):
+            raise AfaError(f'expected on_repeat="update" but got on_repeat={self.on_repeat!r}')
         if self.engine not in ENGINES:
             raise AfaError(f'expected engine="auto", "compiled" or "interpreted" but got engine={self.engine!r}')
         if self.late != "raise":
@@ -250,12 +265,13 @@ def check_options(said: Mapping[str, Any], takes: Sequence[str], what: str) -> N
 
 
 def not_here(said: Options) -> None:
-    """Refuse to speculate by an option where a subclass is made, which takes no stage in front of it."""
-    if said.speculation is not None:
-        raise AfaError(
-            f"expected Operator or Keyed themselves with speculation=, which stands in front of them, but got a subclass and "
-            f"speculation={said.speculation!r}; write Cleanse(..).before(operator)"
-        )
+    """Refuse options that put a stage in front where a subclass is made, which takes none."""
+    for name in IN_FRONT:
+        if name in said.said:
+            raise AfaError(
+                f"expected Operator or Keyed themselves with {name}=, by which a stage stands in front of them, but got a subclass "
+                f"and {name}={said.said[name]!r}; write Cleanse(..).before(operator)"
+            )
 
 
 def check_alone(threads: Any) -> None:

@@ -65,7 +65,6 @@ def head_of(core: Core) -> SavedHead:
         bits=core.engine.bits,
         tick=core.tick,
         log=None if core.arcs.log is None else core.arcs.log.saved(refs, core.automaton),
-        named=None if core.named is None else core.named.saved(),
         further=further_of(core),
     )
     return SavedHead(
@@ -124,8 +123,6 @@ def without_states(
     if core.gapless is not None:
         core.gapless.put_counters(options.counters)
     core.binder.know(arcs)
-    if core.named is not None:
-        core.named.waiting = _waiting(options.named[1])
     core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in options.conditions)
     marks = marks_of(saved)
     check_marks(marks, options.arc_punctuation, core.conditions.all, options.retractions)
@@ -151,13 +148,6 @@ def without_states(
 def _floor(automaton: Automaton, marks: Marks) -> int:
     """Return up to where arcs may have been dropped; of a scan that depends on the rows that it holds."""
     return marks.floor if automaton.choice is None else BEGINNING
-
-
-def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:
-    """Return the retractions that wait for an event of their id."""
-    found = {name: tuple(as_time(until, "until") for until in times) for name, times in waiting}
-    wanted("retractions that wait for an id", len(found) == len(waiting) and all(found.values()), waiting)
-    return found
 
 
 # -- arcs: those of the automaton by their places, others by their names, or by the line of a log --------------------------------

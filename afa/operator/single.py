@@ -22,7 +22,7 @@ def push(core: Any, change: Any, key: Hashable) -> list[Any]:
             le = change.le if core.alone and type(change) is Change else None
             if type(le) is not int or le < progress.events or le < progress.some or (core.kept and core.kept.lasts(core, change)):
                 change = change if type(change) is Change else core.in_form(change)
-                return calls.carry_out(core.run, core.resolved([("event", change, key)]), True)  # type: ignore[no-any-return]
+                return calls.carry_out(core.run, [("event", change, key)], True)  # type: ignore[no-any-return]
             engine.began = None
             calls.before = ((back_from_push, (core, progress.now, core.changes, core.outputs, core.withdrawn)),)
             checked = core.typed(change, key)

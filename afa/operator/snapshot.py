@@ -158,8 +158,6 @@ def load(
         core.put_table(in_force, options.bits)
         for part in states:
             core.engine.load(part)
-            if core.named is not None:
-                core.named.load(_events_of(part, held), core.progress.events)
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
         check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
@@ -167,14 +165,6 @@ def load(
     check_said(core, said)
     core.saved = _digest(blobs[-1])
     return core
-
-
-def _events_of(states: States, automaton: Automaton) -> list[Change]:
-    """Return the events of some keys' states."""
-    les, res, copies = states.changes.tolist()
-    payloads = records(states.payloads, automaton.event_schema, len(les))
-    keys = states.keys.take(states.key_places(CHANGES))
-    return [Change(*each) for each in zip(payloads, les, res, copies, keys)]
 
 
 def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:

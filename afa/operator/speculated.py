@@ -1,4 +1,4 @@
-"""Stages around an operator: that of its option ``speculation=``, a `speculation.Cleanse` in front of it, and those in a snapshot.
+"""Stages around an operator: those of its options `afa.operator.options.IN_FRONT`, and those in a snapshot.
 
 The package `speculation` stands above this one, so it is `afa` that says who makes them.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from afa.operator.options import Options
+from afa.operator.options import IN_FRONT, Options
 
 MAGIC = b"AFAC"
 """How a snapshot of an operator with stages begins."""
@@ -17,24 +17,25 @@ MAGIC = b"AFAC"
 class StageMaker:
     """Who makes and restores an operator with stages around it: functions of `speculation.layers`, by `afa.METHODS`."""
 
-    before: Callable[[Any, Any], Any]
+    before: Callable[[dict[str, Any], Any], Any]
     restore: Callable[..., Any]
 
 
 def speculating(make: Callable[..., Any], automaton: Any, options: dict[str, Any]) -> Any:
-    """Return the operator with its stage, where ``speculation=`` is said; None: it stands alone."""
-    sigma = options.pop("speculation", None)
-    if sigma is None:
+    """Return the operator with the stages in front of it that options say; None: it stands alone."""
+    said = {name: value for name in IN_FRONT if (value := options.get(name)) is not None}
+    if not said:
         return None
-    Options(speculation=sigma)  # which checks it
-    return StageMaker.before(sigma, make(automaton, **options))
+    Options(**options)  # which checks them
+    alone = {name: value for name, value in options.items() if name not in IN_FRONT}
+    return StageMaker.before(said, make(automaton, **alone))
 
 
 def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any], stages: Iterable[Any] = ()) -> Any:
     """Return the operator that a blob holds, with its stages or ``alone``; see `speculation.layers.restore`."""
-    sigma = said.pop("speculation", None)
+    front = {name: said.pop(name) for name in IN_FRONT if name in said}
     (only,) = blob if isinstance(blob, (list, tuple)) and len(blob) == 1 else (blob,)
     there = isinstance(only, (bytes, bytearray, memoryview)) and bytes(only[: len(MAGIC)]) == MAGIC
-    if there or sigma is not None or stages != ():
-        return StageMaker.restore(blob, alone, (), stages, sigma)
+    if there or front or stages != ():
+        return StageMaker.restore(blob, alone, (), stages, front)
     return alone(blob)

@@ -32,7 +32,7 @@ class Statistics(NamedTuple):
     matches : int
         Matches in force that are not final yet.
     pending : int
-        Retractions that wait for their insertion, in copies.
+        Retractions that wait for their insertion, in copies; with ``id=`` also those that name an event which has not come.
     keys : int
         Keys held.
     state_size : int
@@ -74,6 +74,12 @@ class Statistics(NamedTuple):
         Events in them, in copies; they are among ``events``.
     kept_partial_matches : int
         Partial matches stored at them; they are among ``partial_matches``.
+    ids : int
+        With ``id=``: ids that are remembered.
+    id_bytes : int
+        Bytes that they take, beside the columns of their events; a text adds its length.
+    repeats : int
+        Messages so far that had come before; and ``superseded``, of which a newer version had come.
     """
 
     events: int
@@ -99,6 +105,10 @@ class Statistics(NamedTuple):
     kept_steps: int = 0
     kept_events: int = 0
     kept_partial_matches: int = 0
+    ids: int = 0
+    id_bytes: int = 0
+    repeats: int = 0
+    superseded: int = 0
 
     def _repr_html_(self) -> str:
         """Return the numbers that are not zero as a table, for notebooks."""
@@ -113,8 +123,9 @@ class Statistics(NamedTuple):
 
 def statistics_of(core: Core, ends: bool = True) -> Statistics:
     """Return the numbers of an operator; without ``ends`` what is over stays 0. O(what is held); ten times as fast without."""
+    ids = None if core.ids is None else core.ids.counted()
     held, over = core.engine.sizes(), core.engine.ends() if ends else Ends()
-    pending = held.pending + sum(core.arcs.pending.values()) + (0 if core.named is None else core.named.pending)
+    pending = held.pending + sum(core.arcs.pending.values()) + (0 if ids is None else ids.waiting)
     return Statistics(
         events=held.events,
         partial_matches=held.partial_matches,
@@ -135,6 +146,7 @@ def statistics_of(core: Core, ends: bool = True) -> Statistics:
         ended_by_window=over.by_window,
         ended_by_no_arc=over.by_no_arc,
         timeouts_past=over.timeouts_past,
+        **({} if ids is None else {name: getattr(ids, name) for name in ("ids", "id_bytes", "repeats", "superseded")}),
         **({} if core.gapless is None else core.gapless.statistics()),
     )
 

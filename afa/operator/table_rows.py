@@ -34,7 +34,7 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
     instant = None if schema is None or schema.instant in batch.names else schema.instant
     wanted = [*(name for name in names if name != instant), "le", *(keys.columns if keys else ())]
     fields = {field.name: field for field in schema.fields} if schema else {}
-    columns = listed_columns(batch, wanted, fields, core.tick, unsaid=core.named is not None, places=places)
+    columns = listed_columns(batch, wanted, fields, core.tick, unsaid=core.ids is not None, places=places)
     le = columns["le"]
     n = len(le)
     if schema is not None and schema.instant is not None:
@@ -46,12 +46,12 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
         payloads = payloads if names else [schema.cls()] * n
     res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
     of_rows: list[Any] = [None] * n
-    if keys is not None and core.named is None:
+    if keys is not None:
         of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)]
-    elif keys is not None:  # of a retraction only the id may be known
+    elif core.ids is not None and core.keys is not None and core.keys.columns:  # of a retraction only the id may be known
         there = [i for i in range(n) if diffs[i] > 0]
-        some = {name: [columns[name][i] for i in there] for name in keys.columns}
-        for i, key in zip(there, keys.of_rows(some, [payloads[i] for i in there])):
+        some = {name: [columns[name][i] for i in there] for name in core.keys.columns}
+        for i, key in zip(there, core.keys.of_rows(some, [payloads[i] for i in there])):
             of_rows[i] = take_key(key)
     return [
         ("event", Change(payload, start, end, diff), key)

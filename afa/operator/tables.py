@@ -160,7 +160,7 @@ def found_of(core: Core, come: CallInput, net: bool) -> CallOutput:
 
 def _in_future(core: Core, come: CallInput) -> bool:
     """Return whether a call touches no match in force: it has promises, and tables of events behind all that was seen."""
-    if core.named is not None or not isinstance(core.told, Announcing):  # by its id a retraction may take out any event
+    if not isinstance(core.told, Announcing):
         return False
     if core.automaton.choice is not None:  # a row may change which match is shown that ends before it
         return False
@@ -185,15 +185,6 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
 
     Refuse what is neither a list nor a table, and a table like which the output can't be written.
     """
-    come = brought(core, batch, arcs, le)
-    if core.named is None:
-        return come
-    rows = lambda table: rows_of(core, table, come.arcs, shape_of(core, table).mixed)  # noqa: E731
-    return come._replace(parts=core.resolved(come.parts, rows))
-
-
-def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> CallInput:
-    """Open the input of one call as `opened`; retractions by an id stay as they are."""
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     parts = [_part(core, part, le) for part in batch] if listed else [_table(core, batch, le)]
     if not listed and parts[0] is None:

@@ -26,7 +26,7 @@ def push_item(operator: Any, item: Item) -> Output:
     made = core.keys is not None and not core.keys.columns  # else it came beside the event
     if key is None and made and port == "event":
         item = port, change, core.key_of(change)
-    found: Output = operator._run(CallInput(core.resolved([item])), True)
+    found: Output = operator._run(CallInput([item]), True)
     return found
 
 

@@ -28,7 +28,7 @@ from afa.operator.call import Output
 from afa.operator.contract import OperatorLike
 from afa.operator.event_input import as_it_came, come
 from afa.operator.matching import Matching
-from afa.operator.tables import CallInput, CallOutput, Item, answer, brought, items_of
+from afa.operator.tables import CallInput, CallOutput, Item, answer, items_of, opened
 from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time
 
@@ -130,7 +130,7 @@ class Reasons(Matching):
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
         core = self._core
-        come: CallInput = brought(core, batch, arcs, time)
+        come: CallInput = opened(core, batch, arcs, time)
         self._see_times(batch if come.listed else [batch if come.like is None else come.like], time)
         items = list(items_of(core, come))
         if come.like is None:
@@ -274,10 +274,10 @@ class Reasons(Matching):
     def _look_up(self, i: int, item: Item) -> None:
         """Note which event an item retracts that names it by an id, while that is in force."""
         core, change = self._core, item[1]
-        if core.named is not None and isinstance(change, Change) and type(change.diff) is int and change.diff < 0:
-            known = core.named.known(core, change.payload)
+        if core.ids is not None and isinstance(change, Change) and type(change.diff) is int and change.diff < 0:
+            known = core.ids.whole_retraction(change)
             if known is not None:
-                self._named[i] = known._replace(diff=change.diff)
+                self._named[i] = known
 
     def _whole(self, items: list[Item], i: int) -> Change | None:
         """Return an event change in its whole form, or a change of an arc. None: neither."""
@@ -289,7 +289,7 @@ class Reasons(Matching):
             return None
         if port == "arc":
             return change if isinstance(change, Change) else Change(change, getattr(change, "at", None), None, 0)
-        if not isinstance(change, Change) or (core.named is not None and change.diff < 0):
+        if not isinstance(change, Change) or (core.ids is not None and change.diff < 0):
             return None
         return as_it_came(core, come(core, change, key))
 

@@ -28,12 +28,10 @@ from afa.model.conflicts import TEMPORAL, check
 from afa.model.option_values import threads_of, tick_of
 from afa.operator.contract import Spanned
 from afa.operator.operator import Operator
-from afa.operator.options import Options
+from afa.operator.options import IN_FRONT, Options
 from afa.schema import Schema
 from punctuation.durations import Duration, has_unit, nanoseconds_of, ticks_of_duration
-from speculation.before_after import Before
-from speculation.cleanse import Cleanse
-from speculation.layers import Layer, build, restore
+from speculation.layers import Layer, build, in_front, restore
 
 FOLLOWS = set_of(["before", "meets"])
 """The relations in which one situation ends before the other begins, or as it begins."""
@@ -89,19 +87,16 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Any:
     said = Options(**options).said
     check(said | {TEMPORAL: True})
     pattern, order_by = _bound(pattern, key, said)
-    sigma = said.pop("speculation", None)
-    layers = [_layer(pattern, order_by)]
-    if sigma is not None:
-        layers.append(Layer("Cleanse", Before, lambda _: Cleanse(sigma)))
+    layers = [_layer(pattern, order_by), *in_front(said)]
     return build(Operator(pattern.automaton, key=key, **said), layers)
 
 
 def restored(pattern: Any, blob: bytes, key: Any, arcs: Iterable[Arc], stages: Iterable[Any], said: dict[str, Any]) -> Any:
     """Make the operator that was saved; see `TemporalPattern.restore`."""
     pattern, order_by = _bound(pattern, key, said)
-    sigma = said.pop("speculation", None)
+    front = {name: said.pop(name) for name in IN_FRONT if name in said}
     alone = lambda part: Operator.restore(pattern.automaton, part, key=key, arcs=arcs, **said)  # noqa: E731
-    return restore(blob, alone, [_layer(pattern, order_by)], stages, sigma)
+    return restore(blob, alone, [_layer(pattern, order_by)], stages, front)
 
 
 def _layer(pattern: Any, order_by: str | None) -> Layer:

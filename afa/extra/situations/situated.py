@@ -87,8 +87,8 @@ class Situated(Front):
 
     def _fit(self) -> None:
         core = self._core
-        if not core.retractions or core.gapless is not None or core.named is not None:
-            what = "retractions=False" if not core.retractions else "id=" if core.gapless is None else "gapless="
+        if not core.retractions or core.gapless is not None:
+            what = "retractions=False" if not core.retractions else "gapless="
             raise AfaError(f"expected an operator of events that may be revised, as a late reading revises others, but got {what}")
 
     def _hold(self, stage: Any) -> None:
