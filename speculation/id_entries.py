@@ -1,225 +1,292 @@
-"""What is known of each id: its state, up to when it is remembered, its version. A line of words an id, which a kernel writes.
+"""What is known of each id: its state, up to when it is remembered, its version: a table that a kernel reads and writes.
 
-ids       -> numbers    `afa.compiled.key_numbers`
-numbers   -> lines      `speculation.id_layout.IdEntry`, in ``r``
-lines     -> contents   by place, in `speculation.id_rows`
+    ids      -> words      ints are words themselves; of others the numbers of `afa.compiled.key_numbers`
+    words    -> slots      `speculation.id_layout.IdSlot`, in ``t``
+    slots    -> contents   by place, in `speculation.id_rows`
 """
 
 from __future__ import annotations
 
 import functools
+import secrets
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from afa.compiled.kernel_arrays import native_main
 from afa.compiled.key_numbers import KeyNumbers
 from afa.journal import Journal
-from punctuation.time import BEGINNING
+from afa.state.plain import ints
+from punctuation.time import BEGINNING, FOREVER
 from speculation import id_kernel
 from speculation import id_layout as k
 
-FEW = 1024
-"""Below so many ids nobody looks for those that are forgotten."""
+FEW = 64
+"""How many slots there are at least."""
+LOAD, FULL = 0.6, 0.75
+"""How full a table is when it is made, and when it is made anew."""
+SECRET = secrets.randbits(62)
+_OF = k.IdMessage
 
 
 @functools.cache
 def main() -> Callable[[Any, int, int], int]:
-    """Return the kernel: ``main(memory, 0, n)``, of n messages."""
+    """Return the kernel: ``main(memory, what, n)``."""
     return native_main(id_kernel.main, "speculation.id_kernel", "speculation.id_layout")
-
-
-class Judged(NamedTuple):
-    """What messages do: `id_layout.NEW` and so on; and the places of the contents that they take out or are compared with."""
-
-    verdicts: Any
-    old: Any
 
 
 class IdEntries:
     """The entries of ids. A call's writes leave their inverses in the journal; `mark` and `back` undo the rest.
 
-    ``texts``: whether versions are texts.
-
     >>> entries = IdEntries(False, Journal())
-    >>> numbers = entries.numbers.numbers_of([np.array([7, 8, 7])], True, 3)
-    >>> entries.judge(numbers, np.array([1, 1, -1]), np.array([5, 6, 9]), None).verdicts.tolist() == [k.NEW, k.NEW, k.GONE]
+    >>> found = entries.judge(entries.words_of([np.array([7, 8, 7])], True, 3), np.array([1, 1, -1]), np.array([5, 6, 9]), None)
+    >>> found[k.IdMessage.verdict].tolist() == [k.NEW, k.NEW, k.GONE]
     True
     """
 
-    arrays = ("m", "c", "r")
+    arrays = ("m", "c", "t", "o")
 
     def __init__(self, versioned: bool, journal: Journal) -> None:
-        self.numbers = KeyNumbers()
-        self.m, self._one = np.zeros(k.IdCall.SIZE, np.int64), np.zeros((1, k.IdMessage.SIZE), np.int64)
-        self.m[k.IdCall.versioned] = versioned
-        self.m[[k.IdCall.promise, k.IdCall.horizon]] = BEGINNING
-        self.r = np.zeros((64, k.IdEntry.SIZE if versioned else k.IdEntry.version), np.int64)
-        self.texts: list[str] = []  # versions that are texts: a line has the place of its own
+        self.numbers: KeyNumbers | None = None  # of ids that are no ints
+        self.fixed = False  # whether it is known whether ids are ints
+        self.m = np.zeros(k.IdCall.SIZE, np.int64)
+        self.t = np.zeros((FEW, k.IdSlot.SIZE if versioned else k.IdSlot.version), np.int64)
+        self._none = self._spare = self._old = self.t[:0]
+        self._buffer, self._at = np.empty(0, np.int64), 0  # of messages, used again in each call
+        self._one = np.zeros((_OF.SIZE, 1), np.int64)
+        self.versioned = versioned
+        self.m[[k.IdCall.versioned, k.IdCall.width, k.IdCall.secret]] = versioned, self.t.shape[1], SECRET
+        self.m[[k.IdCall.promise, k.IdCall.horizon, k.IdCall.first_waiting]] = BEGINNING, BEGINNING, FOREVER
+        self.texts: list[str] = []  # versions that are texts: a slot has the place of its own
         self._journal = journal
-        self._most = FEW  # beyond so many ids, those are looked for that are forgotten
-
-    def __len__(self) -> int:
-        return len(self.numbers)
+        self._most = 1024  # beyond so many numbers, those are looked for that no slot has
 
     @property
     def nbytes(self) -> int:
-        """How many bytes ids and their lines take."""
-        return int(self.numbers.arrays.nbytes + 8 * self.numbers.top * self.r.shape[1])
+        """How many bytes ids and their slots take."""
+        return int(self.t.nbytes + (0 if self.numbers is None else self.numbers.arrays.nbytes))
 
     @property
     def waiting(self) -> int:
         """How many retractions wait."""
         return int(self.m[k.IdCall.waiting])
 
-    @property
-    def next(self) -> int:
-        """The place of the next content that is kept."""
-        return int(self.m[k.IdCall.next])
+    # -- ids -------------------------------------------------------------------------------------------------------------------
+
+    def fix(self, direct: bool) -> bool:
+        """Say whether ids are ints; return whether they are, as the first ones have said."""
+        if not self.fixed:
+            self.fixed, self.numbers = True, None if direct else KeyNumbers()
+        return self.numbers is None
+
+    def words_of(self, columns: list[Any], direct: bool, n: int) -> Any:
+        """Return the words of ids in columns; ``direct``: there is one column, of ints. Raises `Unfit` where rows go one by one."""
+        if self.fix(direct):
+            return ints(columns)[0]
+        assert self.numbers is not None
+        return self.numbers.numbers_of(columns, len(columns) == 1, n)
+
+    def word(self, name: Any) -> int:
+        """Return the word of one id."""
+        if self.fix(type(name) is int):
+            return int(name)
+        assert self.numbers is not None
+        return self.numbers.code(name)
+
+    def name(self, word: int) -> Any:
+        """Return the id of a word."""
+        return int(word) if self.numbers is None else self.numbers.name(word)
+
+    def find(self, name: Any) -> int | None:
+        """Return the word of an id; None: it has none."""
+        if not self.fixed or self.numbers is not None:
+            return None if self.numbers is None else self.numbers.find(name)
+        return int(name)
 
     # -- messages --------------------------------------------------------------------------------------------------------------
 
-    def judge(self, numbers: Any, sign: Any, le: Any, version: Any) -> Judged:
-        """Take messages in order of arrival. ``version``: words, or texts (a list); None: there are none."""
-        c = np.empty((len(numbers), k.IdMessage.SIZE), np.int64)
-        of = k.IdMessage
-        c[:, of.number], c[:, of.sign], c[:, of.le], c[:, of.old] = numbers, sign, le, -1
-        self._reach(self.numbers.top)
-        self._journal.note(self._put, numbers, self.r[numbers])
-        texts = isinstance(version, list)
+    def judge(self, words: Any, sign: Any, le: Any, version: Any) -> Any:
+        """Take messages in order of arrival; return them as `IdMessage`. ``version``: words, or texts (a list); None: none."""
+        c = self._room(len(words))
+        c[_OF.word], c[_OF.sign], c[_OF.le] = words, sign, le
+        self._reach(len(words))
+        if isinstance(version, list):
+            self._judge_texts(c, version)
+            return c
         if version is not None:
-            c[:, of.version] = self._ranks(numbers, version) if texts else version
-        self._call(c)
-        if texts:
-            self.r[numbers, k.IdEntry.version] += self._base
-        return Judged(c[:, of.verdict], c[:, of.old])
+            c[_OF.version] = version
+        self._take(c)
+        return c
 
-    def judge_one(self, number: int, sign: int, le: int, version: Any) -> tuple[int, int]:
+    def judge_one(self, word: int, sign: int, le: int, version: Any) -> tuple[int, int]:
         """Take one message. Returns what it does, and the place of the content that it takes out or is compared with."""
         if isinstance(version, str):
-            found = self.judge(np.array([number]), sign, le, [version])
-            return int(found.verdicts[0]), int(found.old[0])
-        self._reach(number + 1)
-        self._journal.note(self._put, number, self.r[number].copy())
-        self._one[0] = number, sign, le, version or 0, 0, -1
-        self._call(self._one)
-        return int(self._one[0, k.IdMessage.verdict]), int(self._one[0, k.IdMessage.old])
+            c = self.judge(np.array([word]), sign, le, [version])
+        else:
+            self._reach(1)
+            c = self._one.copy()
+            c[: _OF.verdict, 0] = word, sign, le, version or 0
+            self._take(c)
+        return int(c[_OF.verdict, 0]), int(c[_OF.old, 0])
 
-    def _call(self, c: Any) -> None:
-        m, r = self.m, self.r
-        self.c = c
-        self.addresses = (m.ctypes.data, 0, c.ctypes.data, c.shape[1], r.ctypes.data, r.shape[1])
-        main()(self, 0, len(c))
-        del self.c
+    def _room(self, n: int) -> Any:
+        """Return room for so many messages, which this call keeps."""
+        words = n * _OF.SIZE
+        if self._at + words > len(self._buffer):
+            self._buffer, self._at = np.empty(words, np.int64), 0
+        self._at += words
+        return self._buffer[self._at - words : self._at].reshape(_OF.SIZE, n)
 
-    def _ranks(self, numbers: Any, versions: list[str]) -> Any:
-        """Return the ranks of texts among these and those of the ids' lines, where ranks take their places until the call is over.
+    def _take(self, c: Any) -> None:
+        n = c.shape[1]
+        main()  # before anything must be undone by it
+        c[_OF.slot] = -1
+        self._journal.note(self._call, k.UNDO, n, c)
+        self._call(k.JUDGE, n, c)
 
-        In `texts` all of them stand in order from ``_base`` on.
+    def _call(self, what: int, n: int, c: Any = None, o: Any = None) -> int:
+        m, t = self.m, self.t
+        at, width = t.ctypes.data, t.shape[1]
+        m[k.IdCall.t_at], m[k.IdCall.slots] = at, len(t)
+        self.c, self.o = c, o
+        messages = (0, 0) if c is None else (c.ctypes.data, c.shape[1])
+        self.addresses = (m.ctypes.data, 0, *messages, at, width, 0 if o is None else o.ctypes.data, width)
+        found = main()(self, what, n)
+        self.c = self.o = None
+        return found
+
+    def _judge_texts(self, c: Any, versions: list[str]) -> None:
+        """Take messages whose versions are texts: by their ranks among themselves and what their ids have.
+
+        All of these stand in order at the end of `texts`, so that a rank there is the place of its text.
         """
-        column = self.r[numbers, k.IdEntry.version]
-        known = (self.r[numbers, k.IdEntry.held] & k.STATE) != k.ABSENT
-        before = [self.texts[i] if there else "" for i, there in zip(column.tolist(), known.tolist())]
-        found, ranks = np.unique(np.array([*before, *versions], object), return_inverse=True)
-        self._base = len(self.texts)
-        self.texts += found.tolist()
-        self.r[numbers, k.IdEntry.version] = ranks[: len(numbers)]
-        return ranks[len(numbers) :]
+        words = np.unique(c[_OF.word])
+        slots = [self.slot(word) for word in words.tolist()]
+        held = [slot for slot in slots if slot is not None]
+        before = [self.texts[i] for i in self.t[held, k.IdSlot.version].tolist()]
+        found = sorted({*before, *versions})
+        base, ranks = len(self.texts), {text: i for i, text in enumerate(found)}
+        self._journal.note(self._put_versions, held, self.t[held, k.IdSlot.version])
+        self.texts += found
+        self._put_versions(held, [base + ranks[text] for text in before])
+        c[_OF.version] = [base + ranks[text] for text in versions]
+        self._take(c)
 
-    def _reach(self, numbers: int) -> None:
-        """Make room for the lines of so many numbers."""
-        if numbers > len(self.r):
-            more = np.zeros((max(numbers, 2 * len(self.r)), self.r.shape[1]), np.int64)
-            more[: len(self.r)] = self.r
-            self.r = more
+    def _put_versions(self, slots: Any, versions: Any) -> None:
+        self.t[slots, k.IdSlot.version] = versions
 
-    def _put(self, numbers: Any, lines: Any) -> None:
-        self.r[numbers] = lines
+    def slot(self, word: int) -> int | None:
+        """Return the slot of a word; None: it has none."""
+        self._one[_OF.word, 0] = word
+        s = self._call(k.FIND, 1, self._one)
+        return s if self.t[s, k.IdSlot.held] and self.t[s, k.IdSlot.until] >= self.m[k.IdCall.horizon] else None
+
+    def in_force(self, word: int) -> int | None:
+        """Return the place of the event in force of a word; None: there is none, or it is forgotten."""
+        s = self.slot(word)
+        held = 0 if s is None else int(self.t[s, k.IdSlot.held])
+        return held >> 2 if held & k.STATE == k.IN_FORCE else None
+
+    # -- the table -------------------------------------------------------------------------------------------------------------
+
+    def known(self) -> Any:
+        """Return the slots of the ids that are remembered."""
+        t = self.t
+        return np.flatnonzero((t[:, k.IdSlot.held] != 0) & (t[:, k.IdSlot.until] >= self.m[k.IdCall.horizon]))
+
+    def _reach(self, n: int) -> None:
+        """Make room for so many ids more; a table that is made anew has none that is forgotten. A call that fails has the old."""
+        if self.m[k.IdCall.used] + n <= FULL * len(self.t):
+            return
+        old, m = self.t, self.m.copy()
+        known = self._call(k.COUNT, len(old), o=old)
+        self._journal.note(vars(self).update, {"t": old, "m": m})
+        slots, self._old = max(FEW, int((known + (n if known > 4 * n else 3 * n)) / LOAD)), old
+        slots = -(-slots >> slots.bit_length() - 4) << slots.bit_length() - 4  # so that two tables take turns
+        while True:
+            spare, self._spare = self._spare, self._none
+            self.t = spare if slots <= len(spare) <= 2 * slots else np.zeros((slots, old.shape[1]), np.int64)
+            if self.t is spare:  # whose pages are there
+                spare.fill(0)
+            self._call(k.REFILL, len(old), o=old)
+            if self.m[k.IdCall.used] + n <= FULL * slots:
+                return
+            slots *= 2
+
+    def take(self, words: Any, lines: Any, contents: int) -> None:
+        """Set the entries of a snapshot, of different ids: lines of `IdSlot`."""
+        old = np.ascontiguousarray(lines)
+        old[:, k.IdSlot.word] = words
+        self.t = np.zeros((max(FEW, int(len(old) / LOAD)), old.shape[1]), np.int64)
+        self._call(k.REFILL, len(old), o=old)
+        waits = old[(old[:, k.IdSlot.held] & k.STATE) == k.WAITING, k.IdSlot.until]
+        self.m[[k.IdCall.waiting, k.IdCall.next]] = len(waits), contents
+        self.m[k.IdCall.first_waiting] = waits.min(initial=FOREVER)
 
     # -- promises --------------------------------------------------------------------------------------------------------------
 
     def promised(self, t: int, horizon: int) -> Iterator[tuple[Any, int]]:
-        """Take a promise; yield the numbers of retractions that have waited in vain, and up to when."""
-        self.m[k.IdCall.promise], self.m[k.IdCall.horizon] = t, horizon
-        if not self.waiting:
-            return
-        live = self.numbers.live()
-        lines = self.r[live[live < len(self.r)]]
-        over = live[: len(lines)][((lines[:, k.IdEntry.held] & k.STATE) == k.WAITING) & (lines[:, k.IdEntry.until] < horizon)]
-        if not len(over):
-            return
-        self._journal.note(self._put, over, self.r[over])
-        until = self.r[over, k.IdEntry.until]
-        self.r[over] = 0
-        self.m[k.IdCall.waiting] -= len(over)
-        yield from zip(over.tolist(), until.tolist())
+        """Take a promise; yield the ids of retractions that have waited in vain, and up to when."""
+        m = self.m
+        if self.waiting and m[k.IdCall.first_waiting] < horizon:
+            waits = np.flatnonzero((self.t[:, k.IdSlot.held] & k.STATE) == k.WAITING)
+            until = self.t[waits, k.IdSlot.until]
+            there = until >= m[k.IdCall.horizon]
+            over = there & (until < horizon)
+            m[k.IdCall.waiting] -= int(over.sum())
+            m[k.IdCall.first_waiting] = until[there & ~over].min(initial=FOREVER)
+            yield from [(self.name(word), at) for word, at in self.t[waits[over]][:, [k.IdSlot.word, k.IdSlot.until]].tolist()]
+        m[k.IdCall.promise], m[k.IdCall.horizon] = t, horizon
 
     # -- between calls ---------------------------------------------------------------------------------------------------------
 
-    def known(self) -> Any:
-        """Return the numbers of the ids that are remembered."""
-        live = self.numbers.live()
-        live = live[live < len(self.r)]
-        held, until = self.r[live, k.IdEntry.held], self.r[live, k.IdEntry.until]
-        return live[((held & k.STATE) != k.ABSENT) & (until >= self.m[k.IdCall.horizon])]
+    def tidy(self, whole: bool) -> None:
+        """Forget the numbers and texts that no slot has, where it is time to, or (``whole``) in any case. No call is under way."""
+        if self.numbers is not None and (len(self.numbers) > self._most or whole):
+            there, given = np.zeros(self.numbers.top, np.bool_), self.numbers.live()
+            self._drop()
+            there[self.t[self.known(), k.IdSlot.word]] = True
+            self.numbers.gone(given[~there[given]])
+            self.numbers.given()  # nobody here asks for it
+            self._most = max(1024, 2 * len(self.numbers))
+        if len(self.texts) > 1024 + 4 * len(self.t) or (whole and self.texts):
+            self._drop()
+            known = self.known()
+            used, places = np.unique(self.t[known, k.IdSlot.version], return_inverse=True)
+            t = self.t.copy()
+            t[known, k.IdSlot.version] = places
+            vars(self).update(t=t, texts=[self.texts[i] for i in used.tolist()])
 
-    def tidy(self, whole: bool = False) -> bool:
-        """Forget ids, where it is time to; ``whole``: in any case. Returns whether it was. No call is under way."""
-        if len(self.numbers) <= self._most and not whole:
-            return False
-        known, live = self.known(), self.numbers.live()
-        there = np.zeros(self.numbers.top, np.bool_)
-        there[known] = True
-        gone = live[~there[live]]
-        self.r[gone[gone < len(self.r)]] = 0
-        self.numbers.gone(gone)
-        self.numbers.given()  # nobody here asks for it
-        self._most = max(FEW, 2 * len(self.numbers))
-        if self.texts:
-            used, places = np.unique(self.r[known, k.IdEntry.version], return_inverse=True)
-            r = self.r.copy()
-            r[known, k.IdEntry.version] = places
-            vars(self).update(r=r, texts=[self.texts[i] for i in used.tolist()])
-        return True
+    def _drop(self) -> None:
+        """Make the table anew without what is forgotten."""
+        old, known = self.t, len(self.known())
+        self.t = np.zeros((max(FEW, int(known / LOAD)), old.shape[1]), np.int64)
+        self._call(k.REFILL, len(old), o=old)
 
-    def places(self) -> tuple[Any, Any]:
-        """Return the numbers whose contents are held, and the places of these, in order."""
+    def contents(self) -> tuple[Any, Any]:
+        """Return the slots whose contents are held, and the places of these."""
         known = self.known()
-        held = self.r[known, k.IdEntry.held]
+        held = self.t[known, k.IdSlot.held]
         state = held & k.STATE
-        kept = state == k.IN_FORCE if self.m[k.IdCall.versioned] else (state == k.IN_FORCE) | (state == k.RETRACTED)
-        order = np.argsort(held[kept], kind="stable")
-        return known[kept][order], (held[kept] >> 2)[order]
+        kept = state == k.IN_FORCE if self.versioned else (state == k.IN_FORCE) | (state == k.RETRACTED)
+        return known[kept], held[kept] >> 2
 
-    def moved(self, numbers: Any) -> Any:
-        """Return the words ``m`` and ``r`` once the contents of these numbers have the first places, in this order."""
-        m, r = self.m.copy(), self.r.copy()
-        r[numbers, k.IdEntry.held] = (r[numbers, k.IdEntry.held] & k.STATE) | np.arange(len(numbers)) << 2
-        m[k.IdCall.next] = len(numbers)
-        return {"m": m, "r": r}
-
-    def in_force(self, number: int) -> int | None:
-        """Return the place of the event in force that a number names; None: there is none, or it is forgotten."""
-        if number >= len(self.r):
-            return None
-        held = int(self.r[number, k.IdEntry.held])
-        there = held & k.STATE == k.IN_FORCE and self.r[number, k.IdEntry.until] >= self.m[k.IdCall.horizon]
-        return held >> 2 if there else None
-
-    def take(self, numbers: Any, lines: Any, waiting: int, contents: int) -> None:
-        """Set the lines of a snapshot."""
-        self._reach(self.numbers.top)
-        self.r[numbers] = lines
-        self.m[[k.IdCall.waiting, k.IdCall.next]] = waiting, contents
+    def moved(self, slots: Any) -> dict[str, Any]:
+        """Return the arrays once the contents of these slots have the first places, in this order."""
+        m, t = self.m.copy(), self.t.copy()
+        t[slots, k.IdSlot.held] = (t[slots, k.IdSlot.held] & k.STATE) | np.arange(len(slots)) << 2
+        m[k.IdCall.next] = len(slots)
+        return {"m": m, "t": t}
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def mark(self) -> Any:
         """Return what `back` takes."""
+        self._at, self._spare, self._old = 0, self._old if len(self._old) else self._spare, self._none
         return self.m.copy(), len(self.texts)
 
     def back(self, mark: Any) -> None:
-        """Restore the words of the entries as a whole; the journal has restored the lines."""
+        """Restore the words of the entries as a whole; the journal has restored the table."""
         self.m = mark[0].copy()
         del self.texts[mark[1] :]

@@ -38,27 +38,37 @@ class IdRows:
     def __init__(self) -> None:
         self.parts: list[Any] = []  # tables, and lists of changes
         self._begins: list[int] = []
-        self._n = 0
+        self.top = 0  # the place of the next one
+        self._last = 0  # the rows of the last table
+        self._n = self._kept = 0  # how many there are; and were when it was last seen which of them are held
 
     def __len__(self) -> int:
         return self._n
 
+    @property
+    def many(self) -> bool:
+        """Whether it is time to see which contents are held."""
+        return self._n > 2 * self._kept + max(FEW, 3 * self._last)
+
     def add_rows(self, table: Any) -> None:
         """Add the rows of a table."""
         if len(table):
+            self._last = len(table)
             self._add(whole(table))
 
     def add_change(self, change: Change) -> None:
         """Add a change."""
         if self.parts and type(self.parts[-1]) is list:
             self.parts[-1].append(change)
+            self.top += 1
             self._n += 1
         else:
             self._add([change])
 
     def _add(self, part: Any) -> None:
         self.parts.append(part)
-        self._begins.append(self._n)
+        self._begins.append(self.top)
+        self.top += len(part)
         self._n += len(part)
 
     # -- contents ----------------------------------------------------------------------------------------------------------------
@@ -103,9 +113,15 @@ class IdRows:
             for i, part in enumerate(parts):
                 if type(part) is list and tables:
                     parts[i] = whole(self.rows_of(part, tables[0].schema))
-        while len(parts) > 1 and (joined := _joined(parts[-2], parts[-1])) is not None:
+        while len(parts) > 1 and begins[-2] + len(parts[-2]) == begins[-1] and (joined := _joined(parts[-2], parts[-1])) is not None:
             parts[-2:], begins[-1:] = [joined], []
         vars(self).update(parts=parts, _begins=begins)
+
+    def drop(self, places: Any) -> None:
+        """Drop parts of which no content is held; ``places``: of those that are. Places stay as they are."""
+        held = np.flatnonzero(np.bincount(np.searchsorted(self._begins, places, side="right"))[1:]) if len(places) else []
+        parts, begins = [self.parts[i] for i in held], [self._begins[i] for i in held]
+        vars(self).update(parts=parts, _begins=begins, _n=sum(map(len, parts)), _kept=len(places))
 
     def only(self, places: Any) -> dict[str, Any]:
         """Return what the rows are once they are those at some places, which ascend."""
@@ -114,9 +130,12 @@ class IdRows:
             low, high = np.searchsorted(places, [begin, begin + len(part)]).tolist()
             if low < high:
                 at = places[low:high] - begin
+                if len(at) == len(part):
+                    found.append(part)
+                    continue
                 found.append([part[i] for i in at.tolist()] if type(part) is list else part.take(at))
         begins = np.cumsum([0, *map(len, found)]).tolist()
-        return {"parts": found, "_begins": begins[:-1], "_n": begins[-1]}
+        return {"parts": found, "_begins": begins[:-1], "_n": begins[-1], "top": begins[-1], "_kept": begins[-1]}
 
     def fits(self, schema: Any, alike: bool = True) -> bool:
         """Return whether rows of a schema can stand beside what there is; ``alike``: whether changes become such rows."""
@@ -143,15 +162,14 @@ class IdRows:
 
     def mark(self) -> Any:
         """Return what `back` takes."""
-        return len(self.parts), self._n
+        return len(self.parts), self.top, self._n
 
     def back(self, mark: Any) -> None:
         """Drop what was added since."""
-        count, n = mark
+        count, self.top, self._n = mark
         del self.parts[count:], self._begins[count:]
         if self.parts and type(self.parts[-1]) is list:
-            del self.parts[-1][n - self._begins[-1] :]
-        self._n = n
+            del self.parts[-1][self.top - self._begins[-1] :]
 
 
 def whole(table: Any) -> Any:

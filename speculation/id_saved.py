@@ -1,7 +1,7 @@
 """The numbers of an `Ids` in its snapshot, and back: all that is read is checked.
 
 [ids, version, remember, kind of versions, repeats, superseded, promise, latest LE seen, entries, contents]
-entries     [[id..], [state..], [place..], [until..], [version..] or null, [LE of the event in force..] or null]
+entries     [[id..], [state..], [place..], [until..], [version..] or null]; of an id in force until is the LE of its event
 contents    by place: ["rows", an Arrow stream] or ["changes", as in `speculation.stage_state`]
 """
 
@@ -29,14 +29,15 @@ KINDS = (None, "int", "float", "text", "time")
 def numbers_of(stage: Any) -> list[Any]:
     """Return all that an `Ids` knows as plain data; it is tidied up."""
     entries, versioned = stage.entries, stage.version is not None
-    numbers = entries.known()
-    lines, of = entries.r[numbers], k.IdEntry
+    lines, of = entries.t[entries.known()], k.IdSlot
+    lines = lines[np.lexsort(lines.T[::-1] if entries.numbers is None else lines.T[1:])]
     held = lines[:, of.held]
     versions = lines[:, of.version].tolist() if versioned else None
     if versions is not None and stage.kind.said == "text":
         versions = [entries.texts[i] for i in versions]
-    found = [list(entries.numbers.names_of(numbers)), (held & k.STATE).tolist(), (held >> 2).tolist(), lines[:, of.until].tolist()]
-    found += [versions, lines[:, of.le].tolist() if versioned else None]
+    words = lines[:, of.word]
+    ids = words.tolist() if entries.numbers is None else list(entries.numbers.names_of(words))
+    found = [ids, (held & k.STATE).tolist(), (held >> 2).tolist(), lines[:, of.until].tolist(), versions]
     parts = [["changes", saved.columns_of(p)] if type(p) is list else ["rows", saved.stream_of(p)] for p in stage.rows.parts]
     counts = list(map(as_plain, (stage.repeats, stage.superseded)))
     said = [list(stage.names), stage.version, stage.remember, stage.kind.said]
@@ -61,11 +62,11 @@ def stage_of(numbers: list[Any], make: Callable[..., Any]) -> Any:
 @reading("the ids of an Ids")
 def fill(stage: Any, numbers: list[Any], rows_in: Callable[[bytes], Any], changes_in: Callable[[Any], Any]) -> None:
     """Let a stage know the ids of a snapshot; ``rows_in`` and ``changes_in`` read contents, and check them."""
-    (ids, states, places, until, versions, les), parts = numbers[-2:]
-    columns = [states, places, until, *([] if stage.version is None else [versions, les])]
+    (ids, states, places, until, versions), parts = numbers[-2:]
+    columns = [states, places, until, *([] if stage.version is None else [versions])]
     wanted("columns of one length", all(isinstance(c, list) and len(c) == len(ids) for c in columns), numbers[-2])
-    wanted("versions where there are some", stage.version is not None or versions is les is None, versions)
-    ints = [*states, *places, *until, *(les or ())]
+    wanted("versions where there are some", stage.version is not None or versions is None, versions)
+    ints = [*states, *places, *until]
     wanted("ints", all(type(value) is int for value in ints), "others")
     for kind, content in parts:
         wanted("rows or changes", kind in ("rows", "changes"), kind)
@@ -74,36 +75,37 @@ def fill(stage: Any, numbers: list[Any], rows_in: Callable[[bytes], Any], change
         else:
             for change in changes_in(content):
                 stage.rows.add_change(change)
-    _fill(stage, ids, *(np.array(c, np.int64) for c in (states, places, until)), versions, les)
+    _fill(stage, ids, *(np.array(c, np.int64) for c in (states, places, until)), versions)
 
 
-def _fill(stage: Any, ids: list[Any], states: Any, places: Any, until: Any, versions: Any, les: Any) -> None:
-    entries, of = stage.entries, k.IdEntry
+def _fill(stage: Any, ids: list[Any], states: Any, places: Any, until: Any, versions: Any) -> None:
+    entries, of = stage.entries, k.IdSlot
     for name in ids:
         parts = (name,) if stage.single else name
         fits = stage.single or (isinstance(name, tuple) and len(name) == len(stage.names))
         wanted("ids", fits and None not in parts and any_payload(name) == name, name)
     entries.m[[k.IdCall.promise, k.IdCall.horizon]] = stage.promise, max(BEGINNING, stage.promise - stage.remember)
-    numbers = entries.numbers.numbers_of_keys(KeyColumns.of([*ids]))
-    wanted("each id once", len(np.unique(numbers)) == len(ids), "one twice")
+    if ids and entries.fix(all(type(name) is int for name in ids)):
+        words = np.array(ids, np.int64)
+    else:
+        words = np.array([], np.int64) if not ids else entries.numbers.numbers_of_keys(KeyColumns.of([*ids]))
+    wanted("each id once", len(np.unique(words)) == len(ids), "one twice")
     wanted("states of ids", ((states >= k.IN_FORCE) & (states <= k.WAITING)).all(), "others")
     wanted("ids that are remembered", (until >= entries.m[k.IdCall.horizon]).all(), "others")
     holds = states == k.IN_FORCE if stage.version is not None else states != k.WAITING
     held = np.where(holds, places, 0)
     wanted("a content of each id", np.array_equal(np.sort(held[holds]), np.arange(len(stage.rows))), "others")
-    lines = np.zeros((len(ids), entries.r.shape[1]), np.int64)
+    lines = np.zeros((len(ids), entries.t.shape[1]), np.int64)
     lines[:, of.held], lines[:, of.until] = held << 2 | states, until
     begins = stage.rows.les
-    wanted("contents within what is remembered", (until[holds] >= begins[held[holds]]).all(), "others")
+    wanted("the times of events", np.array_equal(until[states == k.IN_FORCE], begins[held[states == k.IN_FORCE]]), "others")
     if stage.version is not None:
         lines[:, of.version] = _words(stage, versions)
-        lines[:, of.le] = np.array(les, np.int64)
-        wanted("the times of events", np.array_equal(lines[holds, of.le], begins[held[holds]]), "others")
     if stage.holds_ids:
         names = stage.rows.names(stage.names, stage.name_of)
         mine = [names[place] for place in held[holds].tolist()]
         wanted("the ids of contents", mine == [ids[i] for i in np.flatnonzero(holds).tolist()], "others")
-    entries.take(numbers, lines, int((states == k.WAITING).sum()), len(stage.rows))
+    entries.take(words, lines, len(stage.rows))
 
 
 def _words(stage: Any, versions: list[Any]) -> Any:

@@ -60,14 +60,14 @@ class IdsStatistics(NamedTuple):
 class MessageRows(NamedTuple):
     """Messages as columns.
 
-    numbers   the number of each one's id
+    words     the word of each one's id
     sign      1: an insertion, -1: a retraction
     le        LE in ticks
     version   words that order, or texts; None: there are none
     rows      the insertions among them, as a table
     """
 
-    numbers: Any
+    words: Any
     sign: Any
     le: Any
     version: Any
@@ -182,27 +182,38 @@ class Ids(Stage):
 
     # -- messages --------------------------------------------------------------------------------------------------------------
 
-    def numbers_of(self, columns: list[Any], n: int) -> Any:
-        """Return the numbers of ids. Raises `Unfit` where rows must go one by one."""
-        return self.entries.numbers.numbers_of(columns, self.single, n)
+    def words_of(self, columns: list[Any], n: int) -> Any:
+        """Return the words of ids. Raises `Unfit` where rows must go one by one."""
+        import pyarrow as pa
+
+        direct = self.single and pa.types.is_integer(columns[0].type)
+        if self.entries.fix(direct) and not direct:
+            raise ChangeError(f"expected an id that is an int, as those before, but got a column of {columns[0].type}")
+        return self.entries.words_of(columns, direct, n)
+
+    def word(self, name: Any) -> int:
+        """Return the word of one id."""
+        if self.entries.fix(type(name) is int) and type(name) is not int:
+            raise ChangeError(f"expected an id that is an int, as those before, but got {self.said(name)}")
+        return self.entries.word(name)
 
     def pass_messages(self, of: MessageRows, compared: list[str], tell: Callable[[int, str], None]) -> tuple[Any, Any]:
         """Take messages; return the rows that leave and their signs (None: all are insertions).
 
         ``compared``: the columns of contents; ``tell`` is called with the places of messages that are late or faults, and the text.
         """
-        judged = self.entries.judge(of.numbers, of.sign, of.le, of.version)
-        verdicts, old, rows = judged.verdicts, judged.old, of.rows
+        judged = self.entries.judge(of.words, of.sign, of.le, of.version)
+        verdicts, old, rows = judged[k.IdMessage.verdict], judged[k.IdMessage.old], of.rows
         if not verdicts.any():  # all are new
             self.rows.add_rows(rows)
             return rows, None
-        first = len(self.rows)
+        first = self.rows.top
         plus, minus = (verdicts == k.NEW) | (verdicts == k.REVISED), (verdicts == k.GONE) | (verdicts == k.REVISED)
         kept = plus | (verdicts == k.MET)
         place = np.cumsum(of.sign > 0) - 1  # of a message among the rows
         self.rows.add_rows(rows.take(place[kept]))
         own = np.full(len(old), -1)
-        own[kept] = np.arange(first, len(self.rows))
+        own[kept] = np.arange(first, self.rows.top)
         told = [(i, self._text(int(verdicts[i]))) for i in np.flatnonzero((verdicts == k.LATE) | (verdicts == k.CLASHES)).tolist()]
         same = np.flatnonzero(verdicts == k.SAME)
         equal = self._equal(rows.take(place[same]), old[same], compared)
@@ -226,18 +237,14 @@ class Ids(Stage):
     def _text(verdict: int) -> str:
         return "late" if verdict == k.LATE else "clash"
 
-    def name(self, number: int) -> Any:
-        """Return the id of a number."""
-        return self.entries.numbers.name(number)
-
     def said(self, name: Any) -> str:
         """Return an id in words."""
         return ", ".join(f"{field}={value!r}" for field, value in zip(self.names, (name,) if self.single else name))
 
     def whole_retraction(self, item: Change) -> Change | None:
         """Return the retraction of the event in force that one names; None: there is none."""
-        number = self.entries.numbers.find(self.name_of(item.payload))
-        place = None if number is None else self.entries.in_force(number)
+        word = self.entries.find(self.name_of(item.payload))
+        place = None if word is None else self.entries.in_force(word)
         return None if place is None else self.rows.change(place)._replace(diff=-1)
 
     # -- promises --------------------------------------------------------------------------------------------------------------
@@ -248,7 +255,7 @@ class Ids(Stage):
             return []
         self.promise = t
         found = self.entries.promised(t, max(BEGINNING, t - self.remember))
-        return sorted(((self.name(number), until) for number, until in found), key=lambda each: (each[1], repr(each[0])))
+        return sorted(found, key=lambda each: (each[1], repr(each[0])))
 
     def tell_vain(self, name: Any, until: int) -> None:
         """Let the policy decide about a retraction that has waited in vain."""
@@ -303,10 +310,10 @@ class Ids(Stage):
         self.seen = max(self.seen, int(le.max(initial=BEGINNING)))
         rows = rows.drop_columns(["diff"]) if "diff" in rows.column_names else rows
         inserted = rows if (sign > 0).all() else rows.filter(pa.array(sign > 0))
-        numbers = self.numbers_of(ids, len(rows))
+        words = self.words_of(ids, len(rows))
 
         def tell(i: int, text: str) -> None:
-            name = self.name(int(numbers[i]))
+            name = self.entries.name(words[i])
             row = rows.slice(i, 1).to_pylist()[0]
             change = self.retraction(name, int(le[i])) if sign[i] < 0 else Change(row, int(le[i]), None)
             self.late.take(change, self.told(text, name, int(le[i]), row))
@@ -316,7 +323,7 @@ class Ids(Stage):
             raise ChangeError(
                 f"expected tables of the same columns but got {', '.join(f'{f.name}: {f.type}' for f in rows.schema)}"
             )
-        found, signs = self.pass_messages(MessageRows(numbers, sign, le, version, inserted), compared, tell)
+        found, signs = self.pass_messages(MessageRows(words, sign, le, version, inserted), compared, tell)
         return found.append_column("diff", pa.array(np.ones(len(found), np.int64) if signs is None else signs))
 
     def told(self, text: str, name: Any, le: int, payload: Any, known: Any = None) -> str:
@@ -353,11 +360,13 @@ class Ids(Stage):
     def tidy(self, whole: bool = False) -> None:
         """Forget what is forgotten, and drop contents that nobody holds, where it is time to, or (``whole``) in any case."""
         entries, rows = self.entries, self.rows
-        tidied = entries.tidy(whole)
-        if whole or (tidied and len(rows) > FEW):
-            numbers, places = entries.places()
-            if whole or 2 * len(places) < len(rows):
-                changed = entries.moved(numbers), rows.only(places)
+        entries.tidy(whole)
+        if whole or rows.many:
+            slots, places = entries.contents()
+            rows.drop(places)
+            if whole or 2 * len(places) + FEW < len(rows):
+                order = np.argsort(places)
+                changed = entries.moved(slots[order]), rows.only(places[order])
                 for part, words in zip((entries, rows), changed):
                     vars(part).update(words)
         rows.join()

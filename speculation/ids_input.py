@@ -74,8 +74,7 @@ class IdsInput(Front):
         if self._inner is not None or not takes_alone(core, change) or change.diff != 1 or isinstance(change.payload, Beside):
             return None
         event, name = self._checked(change, core.key_of(change, key)), self._name(change.payload)
-        number = stage.entries.numbers.find(name)
-        if number is not None and stage.entries.in_force(number) is not None:  # which may be revised: two changes
+        if stage.version is not None and stage.entries.in_force(stage.word(name)) is not None:  # a revision is two changes
             return None
         begin_alone(core, stage)
         out: Output = []
@@ -153,7 +152,7 @@ class IdsInput(Front):
         """Take an insertion in its form; return the changes that leave."""
         stage = self.stage
         entries, rows = stage.entries, stage.rows
-        verdict, old = entries.judge_one(entries.numbers.code(name), 1, change.le, version)
+        verdict, old = entries.judge_one(stage.word(name), 1, change.le, version)
         if verdict == k.NEW:
             rows.add_change(change)
             return [change]
@@ -180,7 +179,7 @@ class IdsInput(Front):
         if item.diff != -1:
             raise ChangeError(f"expected diff=-1 of a retraction that names an id ({self._as_said}) but got diff={item.diff}")
         le = max(core.progress.now - 1, stage.promise) if item.le is None else as_ticks(item.le, "le", core.tick)
-        verdict, old = stage.entries.judge_one(stage.entries.numbers.code(name), -1, le, version)
+        verdict, old = stage.entries.judge_one(stage.word(name), -1, le, version)
         if verdict == k.GONE:
             return [stage.rows.change(old)._replace(diff=-1)]
         if verdict == k.REPEATED:
@@ -264,7 +263,7 @@ class IdsInput(Front):
         rows, keys = rows.drop_columns(["diff"]), self._core.keys
         if not stage.rows.fits(rows.schema, keys is None or not keys.columns):
             return None
-        return MessageRows(stage.numbers_of(given, len(signs)), signs, le, version, rows)
+        return MessageRows(stage.words_of(given, len(signs)), signs, le, version, rows)
 
     def _column(self, table: Table, name: str) -> Any:
         return plain_column(
@@ -273,7 +272,7 @@ class IdsInput(Front):
 
     def _tell(self, of: MessageRows, i: int, text: str) -> None:
         """Let the policy decide about a message of a table."""
-        stage, name, le = self.stage, self.stage.name(int(of.numbers[i])), int(of.le[i])
+        stage, name, le = self.stage, self.stage.entries.name(of.words[i]), int(of.le[i])
         if of.sign[i] < 0:
             self._tell_retraction(name, le, k.CLASHES if text == "clash" else k.LATE)
             return
