@@ -202,7 +202,8 @@ class Chain(Twins):
         return found, like
 
     def _one_by_one(self, come: CallInput) -> Output:
-        return [item for each in items_of(self.links[0]._core, come) for item in self._through(CallInput([each]))]
+        core = self.links[0]._core
+        return [item for each in items_of(core, come, core.ids is not None) for item in self._through(CallInput([each]))]
 
     def _empty(self, like: Table) -> Table:
         """Return an empty table like those that come to the last operator."""

@@ -238,6 +238,13 @@ class Front(Around):
     _events: Schema | None = None
     """The events that come in, where they are others than the operator's."""
 
+    def _stand(self, operator: Any) -> None:
+        super()._stand(operator)
+        if any(stage.foremost for stage in operator._stages_around()):
+            raise AfaError(
+                "expected Ids in front of all other stages (Ids(..).before(operator)) but got another one in front of it"
+            )
+
     @property
     def _before_a_front(self) -> bool:
         """Whether another stage stands between this one and the operator's input, so that no columns of the operator pass."""

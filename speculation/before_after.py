@@ -186,7 +186,11 @@ class After(Around):
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage; only a user's value fails."""
         if net or not self.stage.draws:
             return self._part(come, net)
-        return [found for item in items_of(self._core, come) for found in self._part(come._replace(parts=[item]), True)]
+        return [
+            found
+            for item in items_of(self._core, come, self._core.ids is not None)
+            for found in self._part(come._replace(parts=[item]), True)
+        ]
 
     def _redefine(self, *given: Any) -> Output:
         found: Output = self.stage.push_fitting(super()._redefine(*given))

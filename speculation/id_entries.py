@@ -1,8 +1,8 @@
 """What is known of each id: its state, up to when it is remembered, its version: a table that a kernel reads and writes.
 
-    ids      -> words      ints are words themselves; of others the numbers of `afa.compiled.key_numbers`
-    words    -> slots      `speculation.id_layout.IdSlot`, in ``t``
-    slots    -> contents   by place, in `speculation.id_rows`
+ids      -> words      ints are words themselves; of others the numbers of `afa.compiled.key_numbers`
+words    -> slots      `speculation.id_layout.IdSlot`, in ``t``
+slots    -> contents   by place, in `speculation.id_rows`
 """
 
 from __future__ import annotations

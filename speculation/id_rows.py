@@ -113,7 +113,9 @@ class IdRows:
             for i, part in enumerate(parts):
                 if type(part) is list and tables:
                     parts[i] = whole(self.rows_of(part, tables[0].schema))
-        while len(parts) > 1 and begins[-2] + len(parts[-2]) == begins[-1] and (joined := _joined(parts[-2], parts[-1])) is not None:
+        while (
+            len(parts) > 1 and begins[-2] + len(parts[-2]) == begins[-1] and (joined := _joined(parts[-2], parts[-1])) is not None
+        ):
             parts[-2:], begins[-1:] = [joined], []
         vars(self).update(parts=parts, _begins=begins)
 

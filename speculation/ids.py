@@ -108,7 +108,7 @@ class Ids(Stage):
     1
     """
 
-    ends = True
+    ends = foremost = True
     takes_singles = True
     name_of: Callable[[Any], Any]
     """Returns the id that the payload of a change names."""
@@ -175,6 +175,12 @@ class Ids(Stage):
         """The numbers of what it remembers and has done so far."""
         return self._calls.call(self.counted)
 
+    def before(self, operator: Any) -> Any:
+        """Put this stage at the input of an operator, in front of all others there; the operator's policy takes what is late."""
+        from speculation.ids_input import IdsInput
+
+        return IdsInput(self, operator)
+
     def counted(self) -> IdsStatistics:
         """Return the numbers, within a call."""
         entries = self.entries
@@ -202,6 +208,7 @@ class Ids(Stage):
 
         ``compared``: the columns of contents; ``tell`` is called with the places of messages that are late or faults, and the text.
         """
+        self.seen = max(self.seen, int(of.le[of.sign > 0].max(initial=BEGINNING)))
         judged = self.entries.judge(of.words, of.sign, of.le, of.version)
         verdicts, old, rows = judged[k.IdMessage.verdict], judged[k.IdMessage.old], of.rows
         if not verdicts.any():  # all are new
@@ -307,7 +314,6 @@ class Ids(Stage):
         sign = signs_of(timed)
         version = None if self.version is None else self.kind.words(rows.column(self.version))
         le = les_of(timed, sign, self.seen, self.promise)
-        self.seen = max(self.seen, int(le.max(initial=BEGINNING)))
         rows = rows.drop_columns(["diff"]) if "diff" in rows.column_names else rows
         inserted = rows if (sign > 0).all() else rows.filter(pa.array(sign > 0))
         words = self.words_of(ids, len(rows))
@@ -417,7 +423,7 @@ def les_of(table: Any, sign: Any, seen: int, promise: int) -> Any:
     if (~there & (sign > 0)).any():
         raise ChangeError("expected a time of each insertion in column 'le' but got none in some rows")
     found = np.array(pc.fill_null(array, BEGINNING))
-    latest = np.maximum.accumulate(np.maximum(found, max(seen, promise)))
+    latest = np.maximum.accumulate(np.maximum(np.where(sign > 0, found, BEGINNING), max(seen, promise)))
     return np.where(there, found, latest)
 
 

@@ -11,7 +11,8 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.io.listed_columns import listed, picked
 from afa.model.copies import as_diff
-from afa.operator.event_input import as_it_came, come as whole
+from afa.operator.event_input import as_it_came
+from afa.operator.event_input import come as whole
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import CallInput, items_of
 from afa.schema import Field, any_payload, as_ticks, is_record, taker
@@ -152,6 +153,7 @@ class IdsInput(Front):
         """Take an insertion in its form; return the changes that leave."""
         stage = self.stage
         entries, rows = stage.entries, stage.rows
+        stage.seen = max(stage.seen, change.le)
         verdict, old = entries.judge_one(stage.word(name), 1, change.le, version)
         if verdict == k.NEW:
             rows.add_change(change)
@@ -178,7 +180,7 @@ class IdsInput(Front):
         name, version = self._name(item.payload), self._version(item.payload)
         if item.diff != -1:
             raise ChangeError(f"expected diff=-1 of a retraction that names an id ({self._as_said}) but got diff={item.diff}")
-        le = max(core.progress.now - 1, stage.promise) if item.le is None else as_ticks(item.le, "le", core.tick)
+        le = max(stage.seen, stage.promise) if item.le is None else as_ticks(item.le, "le", core.tick)
         verdict, old = stage.entries.judge_one(stage.word(name), -1, le, version)
         if verdict == k.GONE:
             return [stage.rows.change(old)._replace(diff=-1)]
@@ -215,7 +217,7 @@ class IdsInput(Front):
 
     def _rows(self, table: Table, come: CallInput) -> Iterator[Any]:
         """Return the rows of a table as items, with what stands beside the events'."""
-        items = list(items_of(self._core, come._replace(parts=[table])))
+        items = list(items_of(self._core, come._replace(parts=[table]), True))
         there = {name: listed(table.column(name), name) for name in self._beside if table.names.count(name) == 1}
         if not there:
             yield from items
@@ -258,7 +260,7 @@ class IdsInput(Front):
         le = np.asarray(rows.column("le"))
         if inserted is not None:
             (column,) = table.take([("le", int, True)])
-            le = les_of(Table("dict", {}, {"le": column}), signs, self._core.progress.now - 1, stage.promise)
+            le = les_of(Table("dict", {}, {"le": column}), signs, stage.seen, stage.promise)
         version = None if stage.version is None else stage.kind.words(table.take([(stage.version, None, False)])[0])
         rows, keys = rows.drop_columns(["diff"]), self._core.keys
         if not stage.rows.fits(rows.schema, keys is None or not keys.columns):

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError, SnapshotError
 from speculation.around import AROUND, MOST, Around
+from speculation.before_after import Before
 from speculation.cleanse import Cleanse
 from speculation.ids import Ids
 from speculation.ids_input import IdsInput
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import MAGIC, SavedStage, in_words, opened
-
 
 OF_IDS = ("id", "on_repeat", "version", "remember")
 """The options of an `Ids`."""

@@ -38,6 +38,8 @@ class Stage(Member):
     """Whether a stage behind an operator must see all matches, and not the longest ones only."""
     looks_back = False
     """Whether what it makes of an event, or behind an operator of a match, depends on others of its key."""
+    foremost = False
+    """Whether no other stage stands in front of it."""
     draws = False
     """Whether the end of a step draws what leaves: then each item of a call is a step of its own where the call is not ``net``."""
     no_reasons: str | None = None

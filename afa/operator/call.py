@@ -171,7 +171,7 @@ class Core(Twins, Member):
 
     def key_of(self, item: Any, key: Hashable = UNSAID) -> Hashable:
         """Return the key of an item of the event input: the one that is said, else its own. None: none, or it is told later."""
-        keys = self.keys if key is not UNSAID else self.keys_at_once
+        keys = self.keys if key is not UNSAID else None if self.ids is not None else self.keys_at_once
         if isinstance(item, Change) and keys is not None:
             found: Hashable = take_key(keys.of_change(item) if key is UNSAID else key)
             return found
@@ -181,9 +181,7 @@ class Core(Twins, Member):
 
     @property
     def keys_at_once(self) -> Keys | None:
-        """How keys are made of events as they come. None: there are none, or a stage makes them, of whole events with all fields."""
-        if self.ids is not None:
-            return None
+        """How keys are made of events as they come. None: there are none, or they are made of fields that a stage computes."""
         return self.keys if self.filled is None or (self.keys is not None and self.keys.columns) else None
 
     def call_begins(self) -> Any:

@@ -34,7 +34,6 @@ from typing import Any
 
 import numpy as np
 
-from afa.change import Change
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
@@ -51,7 +50,7 @@ from afa.rewrite.reduction import Reduction
 from afa.state.canonical import newest
 from afa.state.packed import pack, unpack
 from afa.state.sound import check_follows, check_states, wanted
-from afa.state.states import CHANGES, States, records
+from afa.state.states import States
 from punctuation import sealed
 from punctuation.sealed import seal
 

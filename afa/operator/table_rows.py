@@ -19,12 +19,12 @@ from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
 
 
-def rows_of(core: Core, batch: Table, arcs: Sequence[Arc], mixed: bool) -> list[tuple[str, Any, Hashable]]:
-    """Return the rows of a table as changes, in order."""
-    return _mixed_rows(core, batch, arcs) if mixed else _event_rows(core, batch)
+def rows_of(core: Core, batch: Table, arcs: Sequence[Arc], mixed: bool, messages: bool = False) -> list[tuple[str, Any, Hashable]]:
+    """Return the rows of a table as changes, in order; ``messages``: of a retraction only the id may be known."""
+    return _mixed_rows(core, batch, arcs, messages) if mixed else _event_rows(core, batch, messages)
 
 
-def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
+def _event_rows(core: Core, batch: Table, messages: bool, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table, or those at some places, as event changes."""
     schema, keys = core.taken, core.keys_at_once
     names = ["payload"] if schema is None else [field.name for field in schema.fields]
@@ -34,7 +34,7 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
     instant = None if schema is None or schema.instant in batch.names else schema.instant
     wanted = [*(name for name in names if name != instant), "le", *(keys.columns if keys else ())]
     fields = {field.name: field for field in schema.fields} if schema else {}
-    columns = listed_columns(batch, wanted, fields, core.tick, unsaid=core.ids is not None, places=places)
+    columns = listed_columns(batch, wanted, fields, core.tick, unsaid=messages, places=places)
     le = columns["le"]
     n = len(le)
     if schema is not None and schema.instant is not None:
@@ -46,12 +46,12 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
         payloads = payloads if names else [schema.cls()] * n
     res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
     of_rows: list[Any] = [None] * n
-    if keys is not None:
+    if keys is not None and not messages:
         of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)]
-    elif core.ids is not None and core.keys is not None and core.keys.columns:  # of a retraction only the id may be known
+    elif keys is not None:
         there = [i for i in range(n) if diffs[i] > 0]
-        some = {name: [columns[name][i] for i in there] for name in core.keys.columns}
-        for i, key in zip(there, core.keys.of_rows(some, [payloads[i] for i in there])):
+        some = {name: [columns[name][i] for i in there] for name in keys.columns}
+        for i, key in zip(there, keys.of_rows(some, [payloads[i] for i in there])):
             of_rows[i] = take_key(key)
     return [
         ("event", Change(payload, start, end, diff), key)
@@ -59,7 +59,7 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
     ]
 
 
-def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc], messages: bool) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
     there = batch.names
     times = {name: listed(batch.column(name), name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
@@ -72,7 +72,7 @@ def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc]) -> list[tuple[str
             raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
     events = [i for i, kind in enumerate(kinds) if kind == EVENT]
     found: list[Any] = [None] * len(kinds)
-    for i, item in zip(events, _event_rows(core, batch, events)):
+    for i, item in zip(events, _event_rows(core, batch, messages, events)):
         found[i] = item
     for i, kind in enumerate(kinds):
         le = times["le"][i]

@@ -233,11 +233,11 @@ def _item(core: Core, item: Any, le: str = "le") -> Item:
     return "event", item, core.key_of(item) if core.keys else None
 
 
-def items_of(core: Core, come: CallInput) -> Iterator[Item]:
-    """Return the input of one call one by one: the rows of its tables, and its items."""
+def items_of(core: Core, come: CallInput, messages: bool = False) -> Iterator[Item]:
+    """Return the input of one call one by one: the rows of its tables, and its items; ``messages``: see `rows_of`."""
     for part in come.parts:
         if isinstance(part, Table):
-            yield from rows_of(core, part, come.arcs, shape_of(core, part).mixed)
+            yield from rows_of(core, part, come.arcs, shape_of(core, part).mixed, messages)
         else:
             yield part
 

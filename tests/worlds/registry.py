@@ -13,6 +13,7 @@ MODULES = {
     "threads": "tests.stress.threads",
     "damage": "tests.stress.damage",
     "damaged-images": "tests.stress.damaged_images",
+    "ids": "tests.id_worlds",
     "budget": "tests.test_budget",
     "long-lists": "tests.compiled.long_lists",
     "queries": "tests.language.worlds",

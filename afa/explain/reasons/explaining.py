@@ -132,7 +132,7 @@ class Reasons(Matching):
         core = self._core
         come: CallInput = opened(core, batch, arcs, time)
         self._see_times(batch if come.listed else [batch if come.like is None else come.like], time)
-        items = list(items_of(core, come))
+        items = list(items_of(core, come, core.ids is not None))
         if come.like is None:
             return self._carry_out(items, net, None)[0]
         out, table = self._carry_out(items, net, lambda out: answer(CallOutput.of(out, core.shown), come, core, net))
