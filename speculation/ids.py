@@ -138,6 +138,7 @@ class Ids(Stage):
         self.late = self._own_late = Late(late)
         self.entries = IdEntries(version is not None, self._journal)
         self.rows = IdRows()
+        self.compared: list[str] | None = None  # alone, the columns of contents; None: all but the version
         self.rows.rows_of = self.rows.changes_of = self.name_of = _no_changes
         self.kind = VersionKind()
         self.repeats = self.superseded = 0
@@ -322,9 +323,9 @@ class Ids(Stage):
             name = self.entries.name(words[i])
             row = rows.slice(i, 1).to_pylist()[0]
             change = self.retraction(name, int(le[i])) if sign[i] < 0 else Change(row, int(le[i]), None)
-            self.late.take(change, self.told(text, name, int(le[i]), row))
+            self.late.take(change, self.told(text, name, int(le[i]), {name: row[name] for name in compared}))
 
-        compared = [name for name in rows.column_names if name != self.version]
+        compared = [name for name in rows.column_names if name != self.version] if self.compared is None else self.compared
         if not self.rows.fits(rows.schema):
             raise ChangeError(
                 f"expected tables of the same columns but got {', '.join(f'{f.name}: {f.type}' for f in rows.schema)}"
@@ -336,9 +337,10 @@ class Ids(Stage):
         """Return in words why a message is told."""
         if text == "late":
             return f"expected le >= {self.promise} (promised) but got le={le}, or such an event to revise, for {payload!r}"
+        at = "" if isinstance(payload, dict) else f" at le={le}"
         beside = "" if known is None else f" and, before, {known!r}"
         what = "one message of a version" if text == "clash" else "one content"
-        return f"expected {what} for {self.said(name)} but got another, {payload!r} at le={le}{beside}"
+        return f"expected {what} for {self.said(name)} but got another, {payload!r}{at}{beside}"
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,14 @@ class FrameOptions(AsOne, total=False):
     max_bytes: int | None
 
 
+class FindOptions(FrameOptions, total=False):
+    """Those of `Options` that `find` takes."""
+
+    id: str | Sequence[str] | None
+    on_repeat: Literal["update"] | None
+    version: str | None
+
+
 class StatementOptions(TypedDict, total=False):
     """Those of `find` that say something of a MATCH_RECOGNIZE in a whole statement, which says the rest itself."""
 

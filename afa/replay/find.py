@@ -12,13 +12,14 @@ from afa.frames.asked import TAKES, asked, taken_options
 from afa.frames.found import rows_at, written
 from afa.frames.frame_reading import End, FrameReading, finest_times
 from afa.frames.lanes import LaneHistory, history_of, matches_of
+from afa.frames.message_rows import OF_IDS, events_of
 from afa.frames.slicing import columns_of, fields_of, ranks_of
 from afa.io.frame import Frame, is_stored, unit_of_times
 from afa.io.listed_columns import picked
 from afa.language.sql_query import over_columns
 from afa.language.stacked_query import OF_EACH, StackedQuery
 from afa.model.renamed import renamed
-from afa.operator.options import FrameOptions, Options, Unpack, check_options, takes_options
+from afa.operator.options import FindOptions, Options, Unpack, check_options, takes_options
 from afa.schema import Schema
 
 
@@ -58,8 +59,17 @@ def found_by_rank(
     return written(without, frame, plan, FrameReading(finest or frame.names[0], None, diff))
 
 
+def _in_force(
+    frame: Frame, pattern: Any, said: Options, time: str | None, until: str | None, diff: str | None, end: Any
+) -> tuple[Any, Options, None]:
+    """Return the rows of messages whose events are in force, and the options without what was said of ids."""
+    first = pattern.links[0] if isinstance(pattern, StackedQuery) else pattern
+    rows = events_of(frame, first, said, FrameReading.of(frame, first, time, until, diff, end))
+    return rows, said.but(id=None, on_repeat=None, version=None), None
+
+
 @renamed("workers")
-@takes_options(*TAKES)
+@takes_options(*TAKES, *OF_IDS)
 def find(
     pattern: Any,
     frame: Any,
@@ -70,7 +80,7 @@ def find(
     end: End = "latest",
     threads: int | None = None,
     device: str | None = None,
-    **options: Unpack[FrameOptions],
+    **options: Unpack[FindOptions],
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
@@ -95,6 +105,9 @@ def find(
         The column of RE; where it has no value the window counts.
     diff : str, optional
         The column that says 1 of an insertion and -1 of a retraction.
+    id, on_repeat, version : str, optional
+        As of `Operator`: rows are messages, in the order in which they stand. A fault, and a retraction without its event, are
+        refused (`LateEventError`).
     order_by : str, optional
         The event's field that orders events of one LE.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
@@ -143,7 +156,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    said, threads = taken_options(options, "find", TAKES, threads)
+    said, threads = taken_options(options, "find", (*TAKES, *OF_IDS), threads)
     history: LaneHistory | None = None
     if is_stored(frame):
         if device is not None:
@@ -152,6 +165,9 @@ def find(
         from afa.replay.stored import Stored, schema_of
 
         pattern = over_columns(pattern, lambda: schema_of(frame))
+        if said.id is not None:
+            frame, said, diff = _in_force(Stored(frame).whole(), pattern, said, time, until, diff, end)
+            return find(pattern, frame, time=time, until=until, end=end, threads=threads, **said.said)
         if getattr(pattern, "ranked", None) is not None:
             opened = Stored(frame).whole()
         elif not isinstance(pattern, StackedQuery):
@@ -161,6 +177,11 @@ def find(
         history = history_of(opened, device, said.engine)
         device = None if history is None or said.engine != "auto" else history.on
         frame, pattern = opened.given, over_columns(pattern, lambda: opened.given)
+        if said.id is not None:
+            if history is not None and device is not None:
+                raise AfaError(f"device={device!r} can't be combined with id={said.id!r} because other rows are in force each time")
+            frame, said, diff = _in_force(opened, pattern, said, time, until, diff, end)
+            opened, history = Frame(frame), None
     if isinstance(pattern, StackedQuery):
         check_options(said.said, OF_EACH, f"afa.find over {pattern}")
         for place, each in enumerate(pattern.links):
