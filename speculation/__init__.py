@@ -17,7 +17,7 @@ last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator
 row_view      RowView: WHERE, and fields that are computed of each event, at the input of an operator
 ids           Ids: messages that come twice, late, as versions; id_layout, id_kernel: what each does to its id; id_entries: what is
-              known of ids; id_rows: the contents; id_versions: versions as words; ids_input: at the input of an operator
+              known of ids; id_rows: the contents; id_saved: all of it as plain data; id_versions: versions as words; ids_input: at the input of an operator
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 
@@ -26,6 +26,7 @@ from speculation.choose import Choose, ChooseStatistics
 from speculation.cleanse import Cleanse, CleanseStatistics
 from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
 from speculation.ids import Ids, IdsStatistics
+from speculation.ids_input import IdsInput
 from speculation.last_before import LastBefore, LastBeforeStatistics
 from speculation.look_back import LookBack
 from speculation.ordered import Ordered
@@ -41,6 +42,7 @@ __all__ = [
     "Consolidate",
     "ConsolidateStatistics",
     "Ids",
+    "IdsInput",
     "IdsStatistics",
     "LastBefore",
     "LastBeforeStatistics",

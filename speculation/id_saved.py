@@ -93,8 +93,9 @@ def _fill(stage: Any, ids: list[Any], states: Any, places: Any, until: Any, vers
     wanted("states of ids", ((states >= k.IN_FORCE) & (states <= k.WAITING)).all(), "others")
     wanted("ids that are remembered", (until >= entries.m[k.IdCall.horizon]).all(), "others")
     holds = states == k.IN_FORCE if stage.version is not None else states != k.WAITING
-    held = np.where(holds, places, 0)
-    wanted("a content of each id", np.array_equal(np.sort(held[holds]), np.arange(len(stage.rows))), "others")
+    held = places
+    fits = np.array_equal(np.sort(held[holds]), np.arange(len(stage.rows))) and not held[~holds].any()
+    wanted("a content of each id", fits, "others")
     lines = np.zeros((len(ids), entries.t.shape[1]), np.int64)
     lines[:, of.held], lines[:, of.until] = held << 2 | states, until
     begins = stage.rows.les

@@ -22,6 +22,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 from speculation import id_layout as k
 from speculation import stage_state as saved
+from speculation.around import AROUND
 from speculation.event_columns import plain_column
 from speculation.id_entries import IdEntries
 from speculation.id_rows import FEW, IdRows, alike
@@ -178,9 +179,7 @@ class Ids(Stage):
 
     def before(self, operator: Any) -> Any:
         """Put this stage at the input of an operator, in front of all others there; the operator's policy takes what is late."""
-        from speculation.ids_input import IdsInput
-
-        return IdsInput(self, operator)
+        return AROUND["Ids", "before"](self, operator)
 
     def counted(self) -> IdsStatistics:
         """Return the numbers, within a call."""
@@ -331,7 +330,7 @@ class Ids(Stage):
                 f"expected tables of the same columns but got {', '.join(f'{f.name}: {f.type}' for f in rows.schema)}"
             )
         found, signs = self.pass_messages(MessageRows(words, sign, le, version, inserted), compared, tell)
-        return found.append_column("diff", pa.array(np.ones(len(found), np.int64) if signs is None else signs))
+        return with_signs(found, signs)
 
     def told(self, text: str, name: Any, le: int, payload: Any, known: Any = None) -> str:
         """Return in words why a message is told."""
@@ -390,6 +389,13 @@ class Ids(Stage):
         self.rows.back(rows)
         self.repeats, self.superseded, self.seen, self.promise, self.kind.said, self._own_late.count = counts
         self._own_late.waiting.clear()
+
+
+def with_signs(rows: Any, signs: Any) -> Any:
+    """Return rows with a column ``diff``; ``signs`` None: all are insertions."""
+    import pyarrow as pa
+
+    return rows.append_column("diff", pa.array(np.ones(len(rows), np.int64) if signs is None else signs))
 
 
 def signs_of(table: Any) -> Any:

@@ -13,6 +13,7 @@ from afa.io.listed_columns import listed, picked
 from afa.model.copies import as_diff
 from afa.operator.event_input import as_it_came
 from afa.operator.event_input import come as whole
+from afa.operator.plain_data import reading
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import CallInput, items_of
 from afa.schema import Field, any_payload, as_ticks, is_record, taker
@@ -20,17 +21,17 @@ from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, as_time
 from speculation import id_layout as k
 from speculation import stage_state as saved
-from speculation.around import Front
+from speculation.around import Around, Front
 from speculation.event_columns import EventColumns, plain_column
 from speculation.id_saved import fill, stage_of
-from speculation.ids import Ids, MessageRows, les_of
+from speculation.ids import Ids, MessageRows, les_of, with_signs
 from speculation.stage import Output, checked
 
 
-class Beside(NamedTuple):
+class MessagePayload(NamedTuple):
     """The payload of a row whose id, or version, stands in columns beside the event's."""
 
     payload: Any
@@ -72,7 +73,12 @@ class IdsInput(Front):
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core, stage = self._core, self.stage
-        if self._inner is not None or not takes_alone(core, change) or change.diff != 1 or isinstance(change.payload, Beside):
+        if (
+            self._inner is not None
+            or not takes_alone(core, change)
+            or change.diff != 1
+            or isinstance(change.payload, MessagePayload)
+        ):
             return None
         event, name = self._checked(change, core.key_of(change, key)), self._name(change.payload)
         if stage.version is not None and stage.entries.in_force(stage.word(name)) is not None:  # a revision is two changes
@@ -98,7 +104,7 @@ class IdsInput(Front):
     def _checked(self, item: Change, key: Hashable) -> Change:
         """Return an insertion in its form."""
         core, payload = self._core, item.payload
-        if isinstance(payload, Beside):
+        if isinstance(payload, MessagePayload):
             payload = payload.payload
         elif self._beside and isinstance(payload, Mapping):
             payload = {name: value for name, value in payload.items() if name not in self._beside}
@@ -127,7 +133,7 @@ class IdsInput(Front):
     def _said(self, payload: Any, name: str, what: str) -> Any:
         """Return a field of a payload in its form."""
         beside: Any = {}
-        if isinstance(payload, Beside):
+        if isinstance(payload, MessagePayload):
             payload, beside = payload
         field, schema = self._fields.get(name), self._core.taken
         assert schema is not None
@@ -224,7 +230,7 @@ class IdsInput(Front):
             return
         for i, (port, item, key) in enumerate(items):
             if port == "event" and isinstance(item, Change):
-                item = item._replace(payload=Beside(item.payload, {name: values[i] for name, values in there.items()}))
+                item = item._replace(payload=MessagePayload(item.payload, {name: values[i] for name, values in there.items()}))
             yield port, item, key
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
@@ -284,10 +290,7 @@ class IdsInput(Front):
 
     def _leaving(self, rows: Any, signs: Any, table: Table) -> Any:
         """Return rows as what stands behind this one takes them."""
-        import pyarrow as pa
-
-        n = len(rows)
-        rows = rows.append_column("diff", pa.array(np.ones(n, np.int64) if signs is None else signs))
+        rows = with_signs(rows, signs)
         if not self._before_a_front:
             return self._coming.step(rows)
         if signs is None and "re" not in table.names and self._core.window is not None:
@@ -325,6 +328,34 @@ class IdsInput(Front):
         found = saved.changes(data, taker(core.taken))
         wanted("insertions", all(each.diff == 1 and (keyed or each.key is None) for each in found), "others")
         return [checked(each) for each in found]
+
+
+def aged(operator: Any) -> IdsInput:
+    """Put an `Ids` in front of an operator whose older snapshot says which field names events, and what waits for one."""
+    core = operator._core
+    (field, waiting), events = core.old_ids
+    core.old_ids = None
+    around = operator
+    while isinstance(around, Around):
+        if isinstance(around, Front):
+            held = [] if around.stage.looks_back else events  # else the stage holds all events, as they came
+            events = [*held, *around.stage.waiting()]
+        around = around.operator
+    found = IdsInput(Ids(field), operator)
+    promised = found.promised
+    with reading("ids of an older snapshot"):
+        for change in events:
+            if change.le >= promised and change.diff > 0:
+                whole = as_it_came(core, change)
+                wanted("an id for each event", change.diff == 1 and found._judged(whole, found._name(whole.payload), None), change)
+        for change in events:
+            if change.le >= promised and change.diff < 0:
+                found._retracted(change._replace(diff=-1))
+        for name, times in waiting:
+            wanted("when a retraction waits", bool(times), waiting)
+            found.stage.entries.judge_one(found.stage.word(name), -1, as_time(max(times), "until"), None)
+    found.stage.call_worked()
+    return found
 
 
 def _signs(table: Table) -> Any:

@@ -16,7 +16,7 @@ from speculation.around import AROUND, MOST, Around
 from speculation.before_after import Before
 from speculation.cleanse import Cleanse
 from speculation.ids import Ids
-from speculation.ids_input import IdsInput
+from speculation.ids_input import IdsInput, aged
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import MAGIC, SavedStage, in_words, opened
 
@@ -105,6 +105,9 @@ def restore(
     for part, make in zip(parts, makers):
         found = make(found)
         held[part.name, part.place] = found.stage
+    if found._core.old_ids is not None:
+        found = aged(found)
+        held["Ids", "before"] = found.stage
     front = front or {}
     for name, value in front.items():
         stage = held.get(("Cleanse" if name == "speculation" else "Ids", "before"))

@@ -1,359 +1,228 @@
-"""Retractions that name an id: the event is looked up, wherever it is; beside an operator that gets whole retractions."""
+"""Messages as they come: ids that repeat, versions, retractions by an id; beside an operator that gets each change once."""
 
 from __future__ import annotations
 
+import base64
 import copy
-import itertools
-import pickle
-import random
-from collections import Counter
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from afa import (
-    BEGINNING,
-    FOREVER,
-    AfaError,
-    Arc,
-    Automaton,
-    Change,
-    ChangeError,
-    Keyed,
-    LateEventError,
-    Operator,
-    Punctuation,
-    SnapshotError,
-    insert,
-    retract,
-)  # fmt: skip
+import afa
+from afa import FOREVER, AfaError, Arc, Automaton, Change, ChangeError, Keyed, LateEventError, Operator, Punctuation, SnapshotError
+from afa import insert, retract
 from punctuation import SideOutput
-from speculation import Cleanse, LastBefore
+from speculation import Cleanse, Ids, LastBefore
 from tests.forged import forged
+from tests.id_worlds import FILLED, LOOKS, PAIR, STAGE, WORLDS, First, Order
 from tests.stress.mutate import opened
 
-
-class Order(NamedTuple):
-    id: int
-    user: str
-    amount: int
+VERSIONS: dict[str, Any] = {"id": "id", "on_repeat": "update", "version": "lsn"}
 
 
-class Sum(NamedTuple):
-    first: int = 0
-    total: int = 0
+def test_worlds() -> None:
+    more_than = {"repeats": 100, "superseded": 50, "told": 50, "matches": 20, "by the set": 10}
+    WORLDS.run("ids", range(60), more_than=more_than)
 
 
-ARCS = [
-    Arc("0", "1", "amount % 3 == 0", "(e.id, e.amount)", name="a"),
-    Arc("1", "2", "amount % 3 == 1", "(r.first, r.total + e.amount)", name="b"),
-]
-PAIR = Automaton(start="0", final={"2"}, event=Order, register=Sum(), arcs=[*ARCS, Arc.skip("1", "amount % 3 == 2", name="skip")])
-STAGE = {"alarm": "amount % 5 == 0"}
-
-
-FILLED = LastBefore(Order, STAGE).filled
-
-
-def looking(**more: Any) -> Any:
-    stage = LastBefore(Order, STAGE, window=30, filled=FILLED)
-    arcs = [Arc("0", "2", "alarm is not None and amount % 3 == 1", "(e.id, e.alarm)", name="a")]
-    return stage.before(
-        Operator(Automaton(start="0", final={"2"}, event=stage.filled, register=Sum(), arcs=arcs), window=40, **more)
-    )
-
-
-MAKERS: dict[str, Any] = {
-    "operator": lambda **more: Operator(PAIR, window=40, **more),
-    "interpreted": lambda **more: Operator(PAIR, window=40, engine="interpreted", **more),
-    "keyed": lambda **more: Keyed(PAIR, key="user", window=40, **more),
-    "by function": lambda **more: Keyed(PAIR, key=lambda e: e.user.upper(), window=40, **more),
-    "before": lambda **more: Cleanse(10).before(Keyed(PAIR, key="user", window=40, **more)),
-    "after": lambda **more: Cleanse(10).after(Operator(PAIR, window=40, **more)),
-    "looking": looking,
-}
-RESTORE: dict[str, Any] = {
-    "operator": lambda blob: Operator.restore(PAIR, blob),
-    "interpreted": lambda blob: Operator.restore(PAIR, blob, engine="compiled"),
-    "keyed": lambda blob: Keyed.restore(PAIR, blob, key="user"),
-    "by function": lambda blob: Keyed.restore(PAIR, blob, key=lambda e: e.user.upper()),
-    "before": lambda blob: RESTORE["keyed"](blob),
-    "after": lambda blob: RESTORE["operator"](blob),
-    "looking": lambda blob: Operator.restore(
-        looking().automaton, blob, stages=[LastBefore(Order, STAGE, window=30, filled=FILLED)]
-    ),
-}
-
-
-class Step(NamedTuple):
-    """What is pushed, and what it means to an operator that knows no ids; nothing: the retraction waits."""
-
-    item: Any
-    plain: list[Any]
-
-
-def steps(rng: random.Random, n: int, promises: bool = True) -> list[Step]:
-    """Insertions, retractions by id (some before their event), promises."""
-    there: dict[int, Change] = {}
-    early: dict[int, int] = {}  # until when a retraction waits
-    found, promised, latest = [], 0, 0
-    for number in range(n):
-        kind = rng.random()
-        if kind < 0.55 or (not there and kind < 0.9):
-            le = promised + rng.randrange(0, 30)
-            name = rng.choice([number, *early, *(k for k in range(number) if k not in there)][:3])
-            change = insert(
-                Order(name, rng.choice("uv"), rng.choice([0, 3, 5, 10, 1, 4, 7, 2])),
-                le,
-                le + rng.randint(1, 50) if rng.random() < 0.2 else None,
-            )
-            latest = max(latest, le)
-            if name in early:
-                early.pop(name)
-                found.append(Step(change, []))
-            else:
-                there[name] = change
-                found.append(Step(change, [change]))
-        elif kind < 0.8:
-            name = rng.choice(list(there))
-            whole = there.pop(name)
-            forms = [{"id": name}, Order(name, None, None), {"id": name, "amount": 99}, whole.payload]  # type: ignore[arg-type]
-            found.append(Step(retract(rng.choice(forms), rng.choice([None, whole.le, FOREVER - 1])), [whole._replace(diff=-1)]))
-        elif kind < 0.88 or not promises:
-            name = 1000 + number
-            early[name] = max(latest, promised)
-            found.append(Step(retract({"id": name}), []))
-        else:
-            promised += rng.randrange(0, 12)
-            if any(until < promised for until in early.values()):
-                promised = min(early.values())
-            there = {k: c for k, c in there.items() if (c.le or 0) >= promised}
-            found.append(Step(Punctuation(promised), [Punctuation(promised)]))
-    return found
-
-
-def net(out: list[Any]) -> dict[Any, int]:
-    counts: dict[Any, int] = {}
-    for c in out:
-        if isinstance(c, Change):
-            counts[(*c[:3], c.key)] = counts.get((*c[:3], c.key), 0) + c.diff
-    return {match: n for match, n in counts.items() if n}
-
-
-def tabled(rng: random.Random, items: list[Any]) -> list[Any]:
-    """Items in which neighbouring insertions are tables of some kind."""
-    found: list[Any] = []
-    for whole, group in itertools.groupby(items, key=lambda item: isinstance(item, Change) and item.diff > 0):
-        part = list(group)
-        if not whole:
-            found += part
-            continue
-        rows = [{**c.payload._asdict(), "le": c.le, "re": c.re} for c in part]
-        kinds = {"id": pa.int64(), "user": pa.string(), "amount": pa.int64(), "le": pa.int64(), "re": pa.int64()}
-        table = pa.Table.from_pylist(rows, pa.schema(kinds))
-        found.append(rng.choice([table, table.to_pandas(), {name: [row[name] for row in rows] for name in kinds}]))
-    return found
-
-
-def rows_of(out: list[Any], keyed: bool) -> dict[Any, int]:
-    """Net output of any form."""
-    counts: Counter[Any] = Counter()
-    for part in out:
-        if isinstance(part, Change):
-            counts[(*(part.key,) * keyed, *part.payload, part.le, part.re)] += part.diff
-        elif not isinstance(part, Punctuation):
-            columns = part.to_pydict() if isinstance(part, pa.Table) else dict(part)
-            for *row, diff in zip(*(list(columns[name]) for name in columns)):
-                counts[tuple(row)] += diff
-    return {row: n for row, n in counts.items() if n}
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_tables_of_insertions(maker: str) -> None:
-    rng = random.Random(maker)
-    for _ in range(8):
-        named, plain = MAKERS[maker](id="id"), MAKERS[maker]()
-        outs: tuple[list[Any], list[Any]] = [], []
-        world = steps(rng, 60)
-        for at in range(0, len(world), 12):
-            part = world[at : at + 12]
-            outs[0].extend(named.push_many(tabled(rng, [step.item for step in part])))
-            outs[1].extend(plain.push_many([item for step in part for item in step.plain]))
-            keyed = maker in ("keyed", "by function", "before")
-            assert rows_of(outs[0], keyed) == rows_of(outs[1], keyed)
-            before = rng.choice([named.snapshot(), None])
-            if before is not None and (there := [step.item for step in part if isinstance(step.item, Change)]):
-                twice = {name: [value] * 2 for name, value in Order(5000, "u", 3)._asdict().items()}
-                with pytest.raises(AfaError, match="names one event in force"):
-                    named.push_many(
-                        [
-                            tabled(rng, [insert(Order(4000, "u", 3), 1000)])[0],
-                            retract({"id": there[0].payload["id"] if isinstance(there[0].payload, dict) else there[0].payload.id}),
-                            {**twice, "le": [1000, 1000]},
-                        ]
-                    )  # type: ignore[arg-type]
-                assert named.snapshot() == before
-            if rng.random() < 0.3:
-                named = RESTORE[maker](named.snapshot()) if rng.random() < 0.5 else copy.deepcopy(named)
-            named._check()
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_worlds(maker: str) -> None:
-    rng = random.Random(maker)
-    matches = 0
-    for _ in range(8):
-        named, plain, batch = MAKERS[maker](id="id"), MAKERS[maker](), MAKERS[maker](id="id")
-        world = steps(rng, 60)
-        outs: tuple[list[Any], list[Any], list[Any]] = [], [], []
-        for at in range(0, len(world), 6):
-            part = world[at : at + 6]
-            outs[0].extend(out for step in part for out in named.push(step.item))
-            outs[1].extend(out for step in part for item in step.plain for out in plain.push(item))
-            outs[2].extend(batch.push_many([step.item for step in part]))
-            assert net(outs[0]) == net(outs[1]) == net(outs[2])
-            if rng.random() < 0.3:
-                named, batch = RESTORE[maker](named.snapshot()), copy.deepcopy(batch)
-            if maker in ("operator", "keyed") and rng.random() < 0.2:
-                batch = pickle.loads(pickle.dumps(batch))
-            for op in (named, plain, batch):
-                op._check()
-            assert named.statistics.events == plain.statistics.events == batch.statistics.events
-            assert named.statistics.pending == batch.statistics.pending
-        matches += len(net(outs[0]))
-        last = [op.push(Punctuation(FOREVER)) if not op.statistics.pending or op is plain else [] for op in (named, plain)]
-        assert not last[0] or net(last[0]) == net(last[1])
-    assert matches > 10
-
+# -- operators -------------------------------------------------------------------------------------------------------------------
 
 FORMS: dict[str, Any] = {
-    "arrow": lambda rows: pa.Table.from_pylist(rows),
-    "pandas": lambda rows: pd.DataFrame(rows),
+    "arrow": pa.Table.from_pylist,
+    "pandas": pd.DataFrame,
     "dict": lambda rows: {name: [row[name] for row in rows] for name in rows[0]},
-    "rows": lambda rows: rows,
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("maker", MAKERS)
-def test_rows_of_tables_that_hold_only_the_id(form: str, maker: str) -> None:
-    rng = random.Random(f"{form} {maker}")
-    for _ in range(3):
-        named, plain = MAKERS[maker](id="id"), MAKERS[maker]()
-        world = steps(rng, 40, promises=False)
-        nothing = {"id": None, "user": None, "amount": None, "le": None, "diff": -1}
-        rows = []
-        for step in world:
-            change = step.item
-            payload = change.payload if isinstance(change.payload, dict) else change.payload._asdict()
-            row = {**nothing, **payload, "le": change.le, "diff": change.diff}
-            rows.append(row if change.diff > 0 else {**nothing, "id": payload["id"]})
-        items = FORMS[form](rows)
-        bare = [{name: value for name, value in row.items() if value is not None} for row in rows]
-        out = named.push_many([*(bare if form == "rows" else [items]), Punctuation(0)])
-        expected = plain.push_many([c._replace(re=None) for step in world for c in step.plain] + [Punctuation(0)])
-        if form == "rows":
-            assert net(out) == net(expected)
-        else:
-            found = out[0].to_pylist() if form == "arrow" else pd.DataFrame(out[0]).to_dict("records")
-            assert sorted((row["first"], row["total"], row["le"], row["re"]) for row in found) == sorted(
-                (*c.payload, c.le, c.re) for c in expected[:-1]
-            )
-        named._check()
+def test_rows_of_retractions_hold_the_id_alone(form: str, engine: Any) -> None:
+    nothing = {"user": None, "amount": None, "le": None}
+    rows = [
+        {"id": 1, "user": "u", "amount": 3, "le": 5, "diff": 1},
+        {"id": 2, "user": "u", "amount": 4, "le": 6, "diff": 1},
+        {"id": 3, "user": "u", "amount": 4, "le": 7, "diff": 1},
+        {"id": 2, **nothing, "diff": -1},
+        {"id": 9, **nothing, "diff": -1},
+    ]
+    op = Keyed(PAIR, key="user", window=40, id="id", engine=engine)
+    op.push_many([FORMS[form](rows)])
+    assert (op.statistics.pending, op.statistics.ids) == (1, 4)
+    assert [(match.payload, match.diff) for match in op.push(retract({"id": 3}))] == [(First(1, 7), -1)]
+    op.push_many([FORMS[form](rows[:3])])
+    assert op.statistics.repeats == 3
+    again = Operator.restore(PAIR, op.snapshot(), key="user", id="id")
+    assert again.push_many([retract({"id": 1})]) == []
+    assert again.statistics.events == 0
 
 
-def test_two_in_force_are_refused_and_an_id_may_come_again(engine: str) -> None:
-    op = Keyed(PAIR, key="user", window=40, id="id", engine=engine)  # type: ignore[arg-type]
+def test_another_content_is_a_fault(engine: Any) -> None:
+    op = Keyed(PAIR, key="user", window=40, id="id", engine=engine)
     op.push(insert(Order(7, "u", 3), 5))
     before = op.snapshot()
+    text = r"expected one content for id=7 but got another, Order\(id=7, user='[uv]', amount=\d\) at le=\d"
     for call in (
-        lambda: op.push(insert(Order(7, "v", 3), 6)),
-        lambda: op.push_many([retract({"id": 7}), insert(Order(8, "v", 3), 6), insert(Order(8, "v", 3), 6)]),
+        lambda: op.push(insert(Order(7, "v", 3), 5)),
+        lambda: op.push(insert(Order(7, "u", 3), 6)),
+        lambda: op.push(insert(Order(7, "u", 3), 5, 6)),
         lambda: op.push_many({"id": [9, 7], "user": ["u", "u"], "amount": [1, 1], "le": [9, 9]}),
     ):
-        with pytest.raises(
-            ChangeError, match=r"expected an id that names one event in force \(id='id'\) but got id=[78] of Order\("
-        ):
+        with pytest.raises(LateEventError, match=text):
             call()
         assert op.snapshot() == before
-    op.push_many([retract({"id": 7}), insert(Order(7, "u", 6), 5)])  # a revision
-    assert net(op.push(insert(Order(8, "u", 4), 9))) == {(Sum(7, 10), 9, 45, "u"): 1}
-    assert net(op.push(retract({"id": 7}))) == {(Sum(7, 10), 9, 45, "u"): -1}
-    op.push(Punctuation(20))
-    op.push(insert(Order(8, "u", 3), 21))  # the event at 9 can't be retracted any more, and has no claim on its id
-    op._check()
-
-
-def test_a_refused_call_leaves_ids_as_they_were(engine: str) -> None:
-    op = Operator(PAIR, window=40, id="id", engine=engine)  # type: ignore[arg-type]
-    first = {"id": [1, 2, 3], "user": ["u"] * 3, "amount": [3, 3, 3], "le": [1, 5, 9]}
-    op.push_many(first)
-    more = {"id": [4, 5], "user": ["u"] * 2, "amount": [3, 4], "le": [9, 10]}
-    for bad in (Change("no event", 1), Punctuation(BEGINNING - 1), insert(Order(5, "u", 3), 11)):
-        with pytest.raises(AfaError):
-            op.push_many([retract({"id": 2}), more, retract({"id": 4}), Punctuation(8), insert(Order(1, "v", 1), 9), bad])
-        op._check()
-    op.push_many(more)
-    for name in (1, 2, 3, 4, 5):
-        op.push(retract({"id": name}))
-    assert (op.statistics.events, op.statistics.pending) == (0, 0)
-    op.push_many([first, more, Punctuation(6)])
-    op.push_many([retract({"id": 3}), {**first, "le": [7, 8, 9]}])
-    op._check()
-
-
-def test_a_retraction_that_waits_is_late_in_the_end(engine: str) -> None:
     side = SideOutput()
-    op = Operator(PAIR, window=40, id="id", late=side, engine=engine)  # type: ignore[arg-type]
+    op = Operator.restore(PAIR, before, key="user", late=side)
+    op.push_many([insert(Order(7, "v", 3), 5), retract({"id": 7}), insert(Order(7, "v", 3), 5), insert(Order(7, "u", 3), 5)])
+    assert [change.payload for change in side.take()] == [Order(7, "v", 3)] * 2
+    assert (op.statistics.repeats, op.statistics.late, op.statistics.events) == (1, 2, 0)
+
+
+def test_a_retraction_that_waits_is_late_in_the_end(engine: Any) -> None:
+    side = SideOutput()
+    op = Operator(PAIR, window=40, id="id", late=side, engine=engine)
     op.push_many([insert(Order(1, "u", 3), 50), retract({"id": 5}), retract({"id": 6}, 60), retract({"id": 6})])
-    assert op.statistics.pending == 3
+    assert (op.statistics.pending, op.statistics.repeats) == (2, 1)
     assert op.push(Punctuation(50)) == [Punctuation(50)]
-    assert (op.statistics.pending, side.take()) == (3, [])
-    op.push(insert(Order(6, "u", 4), 55))
-    assert op.statistics.pending == 2
+    assert side.take() == []
     op.push(Punctuation(51))
     assert side.take() == [Change({"id": 5}, 50, None, -1)]
     op.push(retract({"id": 9}, 40))
     assert side.take() == [Change({"id": 9}, 40, None, -1)]
-    assert op.statistics.late == 2
     strict = Operator.restore(PAIR, op.snapshot(), late="raise")
-    with pytest.raises(
-        LateEventError, match=r"expected an event with id=6 in force, or before 99 \(promised\), but got its retraction only"
-    ):
+    with pytest.raises(LateEventError, match=r"expected an event with id=6 before 99 \(promised\) but got its retraction only"):
         strict.push(Punctuation(99))
-    with pytest.raises(LateEventError, match=r"expected le >= 51 \(promised\) but got le=7 for the retraction of id=9"):
+    with pytest.raises(LateEventError, match=r"expected le >= 51 \(promised\) but got le=7, .* for the retraction of id=9"):
         strict.push(retract({"id": 9}, 7))
     assert strict.statistics.pending == 1
-    assert op.push(Punctuation(99)) == [Punctuation(99)]
-    assert side.take() == [Change({"id": 6}, 60, None, -1)]
+    assert strict.push(insert(Order(6, "u", 3), 55)) == []
+    assert (strict.push(Punctuation(99)), strict.statistics.events) == ([Punctuation(99)], 0)
+
+
+def test_versions_in_any_order_and_an_update_that_changes_the_key(engine: Any) -> None:
+    rows = [
+        {"id": 1, "user": "u", "amount": 3, "le": 5, "lsn": 1},
+        {"id": 2, "user": "v", "amount": 4, "le": 9, "lsn": 1},
+        {"id": 2, "user": "u", "amount": 4, "le": 9, "lsn": 2},
+        {"id": 2, "user": "u", "amount": 7, "le": 9, "lsn": 3},
+        {"id": 1, "user": "u", "amount": 3, "le": 5, "lsn": 4},
+    ]
+    for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 2, 0, 3, 1, 4, 0]):
+        op = Keyed(PAIR, key="user", window=40, engine=engine, **VERSIONS)
+        net: dict[Any, int] = {}
+        for i in order:
+            for match in op.push(rows[i]):
+                net[match[:3]] = net.get(match[:3], 0) + match.diff
+        assert {match: n for match, n in net.items() if n} == {(First(1, 10), 9, 45): 1}
+    with pytest.raises(LateEventError, match=r"expected one message of a version for id=1 but got an insertion and the retraction"):
+        op.push(retract({"id": 1, "lsn": 4}))
+    assert [match.diff for match in op.push(retract({"id": 1, "lsn": 5}))] == [-1]
+    op.push_many(pa.Table.from_pylist(rows))
+    assert (op.statistics.events, op.statistics.ids, op.statistics.repeats) == (1, 2, 2)
+
+
+def test_ids_of_several_fields_and_beside_the_event(engine: Any) -> None:
+    rows = {"shop": ["a", "b", "a"], "n": [1, 1, 1], "id": [1, 2, 1], "user": ["u"] * 3, "amount": [3, 4, 3], "le": [5, 6, 5]}
+    op = Keyed(PAIR, key="user", window=40, id=("shop", "n"), engine=engine)
+    assert len(op.push_many(rows)["le"]) == 1
+    assert (op.statistics.ids, op.statistics.repeats) == (2, 1)
+    assert [match.diff for match in op.push(retract({"shop": "b", "n": 1}))] == [-1]
+    assert op.push_many(rows, net=False)["le"].tolist() == []
+    again = Operator.restore(PAIR, op.snapshot(), key="user", id=("shop", "n"))
+    assert again.push_many([{name: [column[0]] for name, column in rows.items()}])[0]["le"].tolist() == []
+    for item in (insert(Order(1, "u", 3), 5), {"id": 1, "user": "u", "amount": 3, "le": 5}):
+        with pytest.raises(ChangeError, match=r"expected a message with an id \('shop'\) but got"):
+            op.push(item)
+
+
+@pytest.mark.parametrize("versions", [[3, 1, 2], [2.5, -1.0, 0.0], ["c", "a", "b"], [datetime(2024, 1, n) for n in (3, 1, 2)]])
+@pytest.mark.parametrize("single", [True, False])
+def test_kinds_of_versions(versions: list[Any], single: bool, engine: Any) -> None:
+    op = Operator(PAIR, window=40, engine=engine, **VERSIONS)
+    rows = [{"id": 1, "lsn": version, "user": "u", "amount": 3 * n, "le": 5} for n, version in enumerate(versions)]
+    for row in rows:
+        op.push_many([row] if single else [pa.Table.from_pylist([row])])
+    op = Operator.restore(PAIR, op.snapshot(), version="lsn", on_repeat="update")
+    assert (op.statistics.superseded, op.statistics.events) == (2, 1)
+    assert op.push(retract({"id": 1, "lsn": versions[1]})) == []
+    assert op.statistics.events == 1
+    other = 7 if type(versions[0]) is not int else "x"
+    with pytest.raises(ChangeError, match=r"expected a version that is a (int|float|text|time), as those before, but got"):
+        op.push(retract({"id": 1, "lsn": other}))
+    with pytest.raises(ChangeError, match=r"expected a message with a version \('lsn'\) but got"):
+        op.push(retract({"id": 1}))
+
+
+def test_what_is_forgotten_counts_as_new_unless_it_is_remembered(engine: Any) -> None:
+    for remember, repeats in ((None, 0), ("10 s", 1)):
+        op = Operator(PAIR, window=40, id="id", remember=remember, tick="s", late="drop", engine=engine)
+        op.push_many([insert(Order(1, "u", 3), 5), Punctuation(10)])
+        assert op.statistics.ids == repeats
+        op.push(insert(Order(1, "u", 3), 5))
+        assert (op.statistics.repeats, op.statistics.late) == (repeats, 1 - repeats)
+        op.push(insert(Order(1, "u", 6), 12))
+        assert op.statistics.late == 1
+        op = Operator.restore(PAIR, op.snapshot(), remember=remember)
+    with pytest.raises(SnapshotError, match=r"expected remember=10, with which the operator was saved, but got remember='9 s'"):
+        Operator.restore(PAIR, op.snapshot(), remember="9 s")
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_memory_is_bounded_by_the_promise(texts: bool) -> None:
+    op = Keyed(PAIR if not texts else Automaton(start="0", final={"1"}, event=Sold, arcs=[]), key="user", window=40, id="id")
+    most, n = 0, 20_000
+    for low in range(0, 1_000_000 // (10 if texts else 1), n):
+        ids = np.arange(low, low + n)
+        rows = pa.table({"id": [f"p{i}" for i in ids] if texts else ids, "user": ["u"] * n, "amount": ids % 7, "le": ids})
+        op.push_many([rows, Punctuation(low)])
+        most = max(most, op.statistics.id_bytes)
+    stage = op.stage
+    assert op.statistics.ids == n
+    assert most < 4 * n * (200 if texts else 60)
+    assert len(stage.rows) < 6 * n
+
+
+def test_a_million_ids_take_sixty_bytes() -> None:
+    ids = Ids("id")
+    for low in range(0, 1_000_000, 100_000):
+        ids.push_many({"id": np.arange(low, low + 100_000) * 7, "le": np.arange(low, low + 100_000)})
+    numbers = ids.statistics
+    assert numbers.ids == 1_000_000
+    assert numbers.id_bytes < 60 * numbers.ids
 
 
 def test_what_is_refused_in_words() -> None:
-    for make, text in (
-        (lambda: Operator(PAIR, id="ident"), r"expected id=<a field of Order\(.*\)> but got id='ident'"),
+    for options, text in (
+        ({"id": ()}, "expected a field name, or several different ones, but got id="),
+        ({"id": 7}, "expected a field name, or several, but got id=7"),
+        ({"id": "id", "remember": -1}, "expected a duration of 0 ticks at least, or None, but got remember=-1"),
+        ({"id": "id", "remember": "1 h"}, "tick"),
+        ({"remember": 1}, "remember=1 needs id="),
+        ({"version": "lsn"}, "version='lsn' needs on_repeat="),
+        ({"id": "id", "on_repeat": "update"}, "on_repeat='update' needs version="),
+        ({"on_repeat": "update", "version": "lsn"}, "version='lsn' needs id="),
+        ({"id": "id", "on_repeat": "fault", "version": "lsn"}, 'expected on_repeat="update" but got'),
+        ({"id": "id", "on_repeat": "update", "version": "id"}, "expected the name of a field that orders versions but got"),
         (
-            lambda: Operator(Automaton(start="0", final={"1"}, arcs=[]), id="id"),
-            r"expected id=<a field of an event schema> but got",
+            {"id": "id", "retractions": False},
+            r"retractions=False can't be combined with id='id' because an id names an event for its",
         ),
-        (
-            lambda: Operator(PAIR, id="id", retractions=False),
-            r"retractions=False can't be combined with id='id' because an id names an event for its retraction",
-        ),
-        (
-            lambda: Operator(PAIR, id="id", gapless="amount"),
-            r"gapless=Gapless\('amount'\) can't be combined with id='id' because an id names events that are retracted",
-        ),
+        ({"id": "id", "gapless": "amount"}, r"gapless=Gapless\('amount'\) can't be combined with id='id'"),
+        ({"id": "le"}, "expected id= and version= that are no columns of times but got 'le'"),
     ):
         with pytest.raises(AfaError, match=text):
-            make()
+            Operator(PAIR, window=40, **options)  # type: ignore[arg-type]
+    with pytest.raises(AfaError, match=r"expected id=<a field of an event schema> but got"):
+        Operator(Automaton(start="0", final={"1"}, arcs=[]), id="id")
     op = Operator(PAIR, window=40, id="id")
-    none = Automaton(start="0", final={"1"}, event=NamedTuple("Maybe", [("id", int | None)]), arcs=[])
     for item, text in (
-        (retract({"ident": 7}), r"expected a retraction that names \{'id': ..\} \(id='id'\) but got \{'ident': 7\}"),
-        (retract(7), r"expected a retraction that names \{'id': ..\} \(id='id'\) but got 7"),
+        (retract({"ident": 7}), r"expected a message with an id \('id'\) but got \{'ident': 7\}"),
+        (retract(7), r"expected a message with an id \('id'\) but got 7"),
         (retract({"id": "7"}), r"expected id: int but got id='7' in Order"),
         (Change({"id": 7}, None, None, -2), r"expected diff=-1 of a retraction that names an id \(id='id'\) but got diff=-2"),
         (Change(Order(7, "u", 1), 1, None, 2), r"expected one copy of an event that an id names \(id='id'\) but got diff=2"),
@@ -361,32 +230,167 @@ def test_what_is_refused_in_words() -> None:
     ):
         with pytest.raises(ChangeError, match=text):
             op.push(item)
-    with pytest.raises(ChangeError, match=r"expected an id \(id='id'\) but got id=None in Maybe\(id=None\)"):
+    none = Automaton(start="0", final={"1"}, event=NamedTuple("Maybe", [("id", int | None)]), arcs=[])
+    with pytest.raises(ChangeError, match=r"expected a message with an id \('id'\) but got"):
         Operator(none, id="id").push(insert((None,), 1))
+    with pytest.raises(ChangeError, match=r"expected a message with an id"):
+        Operator(none, id="id").push_many({"id": [1, None], "le": [1, 2]})
     assert op.statistics.changes == op.statistics.pending == 0
+    for stage in (Cleanse(10), LastBefore(Order, STAGE, window=30, filled=FILLED)):
+        with pytest.raises(AfaError, match="expected Ids in front of all other stages"):
+            stage.before(Operator(LOOKS if isinstance(stage, LastBefore) else PAIR, window=40, id="id"))
+
+
+def test_a_subclass_takes_no_stage() -> None:
+    class Mine(Operator):
+        pass
+
+    with pytest.raises(AfaError, match=r"expected Operator or Keyed themselves with id=, by which a stage stands in front of them"):
+        Mine(PAIR, id="id")
+
+
+# -- snapshots -------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_snapshot_is_checked() -> None:
-    op = Operator(PAIR, window=40, id="id")
-    op.push_many([insert(Order(7, "u", 3), 5), retract({"id": 8})])
+    op = Operator(PAIR, window=40, **VERSIONS)
+    rows = {"id": [7, 8, 9], "lsn": [1, 1, 1], "user": ["u"] * 3, "amount": [3, 4, 5], "le": [5, 6, 7]}
+    op.push_many([pa.table(rows), retract({"id": 8, "lsn": 2}), retract({"id": 5, "lsn": 2}), Punctuation(2)])
+    op.push({"id": 6, "lsn": 1, "user": "u", "amount": 4, "le": 6})
     blob = op.snapshot()
-    for waiting in (
-        [["id", 8]],
-        [["id", [8]]],
-        ["id", [[8, []]]],
-        ["id", [[8, ["x"]]]],
-        ["ident", []],
-        ["id", [[8, [1]], [8, [2]]]],
+    numbers = opened(blob)[1]
+    assert Operator.restore(PAIR, blob).snapshot() == blob
+    ids, states, places, until, versions = numbers[8]
+    for place, value in (
+        ((1, 0), "id"),
+        ((1, 0), [7]),
+        ((1, 0), ["id", "id"]),
+        ((1, 1), 7),
+        ((1, 1), None),
+        ((1, 2), -1),
+        ((1, 3), "complex"),
+        ((1, 4), -1),
+        ((1, 6), 3),
+        ((1, 6), "x"),
+        ((1, 8, 0), [ids[1], *ids[1:]]),
+        ((1, 8, 0), [*ids[:-1], None]),
+        ((1, 8, 0), ids[1:]),
+        ((1, 8, 0), [*ids[:-1], 77]),
+        ((1, 8, 1), [9, *states[1:]]),
+        ((1, 8, 1), [0, *states[1:]]),
+        ((1, 8, 1), [3] * len(states)),
+        ((1, 8, 2), [places[0] + 9, *places[1:]]),
+        ((1, 8, 2), [1] * len(places)),
+        ((1, 8, 2), [True, *places[1:]]),
+        ((1, 8, 3), [1, *until[1:]]),
+        ((1, 8, 3), [x + 1 for x in until]),
+        ((1, 8, 4), None),
+        ((1, 8, 4), ["x", *versions[1:]]),
+        ((1, 9), []),
+        ((1, 9), [["rows", b"x"]]),
+        ((1, 9), [["rows", numbers[9][0][1]], ["matches", []]]),
+        ((1, 9), [numbers[9][0], numbers[9][0]]),
     ):
-        with pytest.raises((SnapshotError, AfaError)):
-            Operator.restore(PAIR, forged(blob, (2, -1), waiting))
-    twice = Operator(PAIR, window=40)
-    twice.push_many([insert(Order(7, "u", 3), 5), insert(Order(7, "u", 4), 6)])
-    with pytest.raises(SnapshotError, match="expected an id for each event but got"):
-        Operator.restore(PAIR, forged(twice.snapshot(), (2,), opened(blob)[2]))
+        with pytest.raises(SnapshotError):
+            raise AssertionError(f"{place}, {value}: {Operator.restore(PAIR, forged(blob, place, value))}")
+
+
+@pytest.mark.parametrize("maker", ["operator", "keyed", "before", "looking"])
+def test_older_snapshots_name_the_field_alone(maker: str, engine: Any) -> None:
+    """Ids had no stage then: the events stand in the operator, and in the stages in front of it."""
+    blob = base64.b64decode(json.loads((Path(__file__).parent / "old_ids.json").read_text(encoding="ascii"))[maker])
+    more: dict[str, Any] = {"key": "user"} if maker in ("keyed", "before") else {}
+    stages = [LastBefore(Order, STAGE, window=30, filled=FILLED)] if maker == "looking" else []
+    own: dict[str, Any] = {} if maker == "looking" else {"engine": engine}
+    op = Operator.restore(LOOKS if maker == "looking" else PAIR, blob, stages=stages, **more, **own)
+    assert (op.statistics.ids, op.statistics.pending) == (4, 1)
+    op.push_many([insert(Order(4, "u", 4), 26), insert(Order(9, "u", 0), 28), retract({"id": 5}), retract({"id": 4})])
+    assert (op.statistics.repeats, op.statistics.pending) == (1, 0)
+    op.push_many([retract({"id": 3}), Punctuation(FOREVER - 1)])
+    assert op.statistics.events == 0
+    assert op.stage.names == ("id",)
+
+
+# -- alone -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_alone_it_makes_changes_of_tables() -> None:
+    side = SideOutput()
+    ids = Ids("id", on_repeat="update", version="lsn", late=side)
+    first = pa.table({"id": [1, 2, 1], "lsn": [1, 1, 1], "x": [[1], [2], [1]], "le": [5, 6, 5]})
+    assert ids.push_many(first).to_pylist() == [{**row, "diff": 1} for row in first.to_pylist()[:2]]
+    rows = [
+        {"id": 1, "lsn": 3, "x": [9], "le": 7, "diff": 1},
+        {"id": 2, "lsn": 2, "x": None, "le": None, "diff": -1},
+        {"id": 2, "lsn": 1, "x": [2], "le": 6, "diff": 1},
+        {"id": 1, "lsn": 3, "x": [8], "le": 7, "diff": 1},
+        {"id": 1, "lsn": 4, "x": [9], "le": 7, "diff": 1},
+    ]
+    out = ids.push_many([pa.Table.from_pylist(rows, first.schema.append(pa.field("diff", pa.int64()))), Punctuation(6)])
+    assert [(row["id"], row["x"], row["diff"]) for row in out[0].to_pylist()] == [(1, [1], -1), (1, [9], 1), (2, [2], -1)]
+    assert side.take() == [Change({"id": 1, "lsn": 3, "x": [8], "le": 7}, 7, None, 1)]
+    assert ids.statistics[:1] + ids.statistics[2:] == (2, 1, 1, 0, 1)
+    again = Ids.restore(ids.snapshot())
+    assert again.push_many(first).num_rows == copy.deepcopy(ids).push_many(first).num_rows == 0
+    for bad, text in (
+        ({"id": [1], "le": [5]}, "expected one column 'lsn' but got the columns id, le"),
+        ({"id": [None], "lsn": [1], "le": [5]}, "expected an id, of ints, bools or texts"),
+        ({"id": [1], "lsn": [None], "le": [5]}, "expected a version of each message"),
+        ({"id": [1], "lsn": [1], "le": [None]}, "expected a time of each insertion"),
+        ({"id": [1], "lsn": [1], "le": [5], "diff": [2]}, "expected diff 1 or -1"),
+        ({"id": ["x"], "lsn": [1], "le": [5]}, "expected an id that is an int, as those before"),
+        ({"id": [9], "lsn": [1], "le": [7]}, "expected tables of the same columns"),
+    ):
+        with pytest.raises(ChangeError, match=text):
+            ids.push_many(pa.table({name: pa.array(column) for name, column in bad.items()}))
+    with pytest.raises(ChangeError, match="expected a table of messages, or a Punctuation"):
+        ids.push(insert("x", 1))
+    with pytest.raises(AfaError, match='expected on_repeat="update" with version='):
+        Ids("id", version="lsn")
+    timed = Ids("id", remember=timedelta(seconds=5), tick="s")
+    assert timed.remember == 5
+    assert timed.push_many({"id": [1], "le": np.array(["2024-01-01"], "M8[s]")}).num_rows == 1
+
+
+# -- frames ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "arrow", "file"])
+def test_find_takes_messages(kind: str, tmp_path: Path) -> None:
+    rows = {
+        "id": [1, 2, 1, 3, 2, 3],
+        "lsn": [1, 1, 1, 1, 2, 2],
+        "user": ["u", "u", "u", "u", None, "u"],
+        "amount": [3, 4, 3, 4, None, 7],
+        "at": [10, 11, 10, 12, None, 12],
+        "sign": [1, 1, 1, 1, -1, 1],
+    }
+    frame: Any = rows if kind == "dict" else pd.DataFrame(rows) if kind == "pandas" else pa.table(rows)
+    if kind == "file":
+        pq.write_table(frame, tmp_path / "rows.parquet")
+        frame = tmp_path / "rows.parquet"
+    found = afa.find(PAIR, frame, key="user", time="at", window=60, diff="sign", **VERSIONS)
+    columns = found.to_pydict() if isinstance(found, pa.Table) else {name: list(found[name]) for name in found}
+    assert columns == {"user": ["u"], "first": [1], "total": [10], "le": [12], "re": [70]}
+    with pytest.raises(LateEventError, match=r"expected one content for id=3 but got another, \{.*'amount': 7"):
+        afa.find(PAIR, frame, key="user", time="at", window=60, diff="sign", id="id")
+
+
+def test_find_refuses_a_retraction_without_its_event() -> None:
+    rows = {"id": [1, 2], "user": ["u", None], "amount": [3, None], "le": [10, None], "diff": [1, -1]}
+    with pytest.raises(LateEventError, match="expected an event with id=2"):
+        afa.find(PAIR, rows, window=60, diff="diff", id="id")
+    with pytest.raises(ChangeError, match="expected a column 'ident'"):
+        afa.find(PAIR, rows, window=60, diff="diff", id="ident")
 
 
 class Sold(NamedTuple):
+    id: str
+    user: str
+    amount: int
+
+
+class Day(NamedTuple):
     id: int
     amount: int
 
@@ -395,10 +399,8 @@ class Sold(NamedTuple):
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pa.table])
 def test_instants_as_keys_of_a_table(make: Any, unit: str) -> None:
     arcs = [Arc("0", "1", "amount < 3"), Arc("1", "2", "amount > 6")]
-    op = Keyed(Automaton(start="0", final={"2"}, event=Sold, arcs=arcs), key="day", window=40, id="id")
+    op = Keyed(Automaton(start="0", final={"2"}, event=Day, arcs=arcs), key="day", window=40, id="id")
     days = np.array([19_723, 19_723], unit)
-    table = make({"id": np.array([1, 2]), "amount": np.array([1, 9]), "le": np.array([1, 2]), "day": days})
-    op.push_many([table])
+    op.push_many([make({"id": np.array([1, 2]), "amount": np.array([1, 9]), "le": np.array([1, 2]), "day": days})])
     assert [change.diff for change in op.push(retract({"id": 2}))] == [-1]
-    assert op._core.named is not None
-    assert not op._core.named.pending
+    assert not op.statistics.pending

@@ -65,7 +65,7 @@ WITH_ARROW = {
     "afa.cli": "advice batches_in load new output_table replay_run request screen state_input vary why write",
     "afa.expression": "functions",
     "afa.compiled": "key_numbers key_parts",
-    "afa.frames": "slicing result_order lane_order",
+    "afa.frames": "slicing result_order lane_order message_rows",
     "afa.explain.funnel": "funnel",
     "afa.lineage": "lineage",
     "afa.operator": "members",
@@ -76,7 +76,7 @@ WITH_ARROW = {
     "afa.extra.situations": "reading_tables",
     "afa.state": "key_columns plain",
     "afa.extra.uncertain": "sequence_tables uncertain_rows",
-    "speculation": "consolidate event_columns last_rows stage_state waiting",
+    "speculation": "consolidate event_columns id_rows id_versions ids last_rows stage_state waiting",
 }
 """The other files that name pyarrow. None comes to it: a file that needs no Arrow any more is struck out."""
 EXTRA = ("afa.extra", "afa.situations", "afa.uncertain")

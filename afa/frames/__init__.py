@@ -2,6 +2,7 @@
 
 frame_reading    which columns hold the times and the revisions of a frame, and what its end promises
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take
+message_rows     rows that are messages (id=): those whose events are in force
 slicing          rows by time, in groups of keys, cut into slices with a promise each
 lanes            history in lanes, a key or a slice of its time each, and what of it goes by operators
 lane_order       the rows of a frame by key and time, cut into lanes; lane_budget: what a sweep may take

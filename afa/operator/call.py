@@ -117,6 +117,7 @@ class Core(Twins, Member):
         self.taken = self.tells = schema  # the events that come, a stage may add fields to them; and as they are told of
         self.filled: Callable[[Any], Any] | None = None  # what makes of an event that comes one with the fields that are computed
         self.ids: Any = None  # the stage in front by whose ids retractions name events
+        self.old_ids: Any = None  # what an older snapshot, in which no stage was needed for them, says of ids
         self.told: PathOutput | None = told_by(automaton, schema, self.sequence, options)
         self.members: Members | None = None if self.told is None else self.told.members  # what comes with each match
         self.watcher = self.told if self.told is not None and self.told.again else None  # of what each call touches

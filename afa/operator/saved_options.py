@@ -96,7 +96,6 @@ class SavedOptions(NamedTuple):
             keep_payloads=self.bits is None,
             gapless=self._gapless(said.get("gapless")),
             tick=self.tick,
-            id=None if self.named is None else self.named[0],
             threads=said.get("threads", 1),
             **more,
         )

@@ -8,7 +8,7 @@ Format, version 9
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
-                  then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
+                  then null; in older ones [the field that names events, [[id, [until..]]..]], see `speculation.ids_input.aged`;
                   then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["having",
                   ["sum(b.price) > 1", the budget]], ["longest", true],
                   ["max_bytes", how many], ["members", "id"], ["partial_matches", null or how many], ["tell", "lineage"],
@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.change import Change
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
@@ -50,7 +51,7 @@ from afa.rewrite.reduction import Reduction
 from afa.state.canonical import newest
 from afa.state.packed import pack, unpack
 from afa.state.sound import check_follows, check_states, wanted
-from afa.state.states import States
+from afa.state.states import CHANGES, States, records
 from punctuation import sealed
 from punctuation.sealed import seal
 
@@ -157,6 +158,8 @@ def load(
         core.put_table(in_force, options.bits)
         for part in states:
             core.engine.load(part)
+        if options.named is not None:
+            core.old_ids = options.named, [change for part in states for change in _events_of(part, held)]
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
         check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
@@ -164,6 +167,13 @@ def load(
     check_said(core, said)
     core.saved = _digest(blobs[-1])
     return core
+
+
+def _events_of(states: States, automaton: Automaton) -> list[Change]:
+    """Return the events of some keys' states."""
+    payloads = records(states.payloads, automaton.event_schema, states.changes.shape[1])
+    keys = states.keys.take(states.key_places(CHANGES))
+    return [Change(*each) for each in zip(payloads, *states.changes.tolist(), keys)]
 
 
 def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:

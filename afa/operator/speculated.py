@@ -38,4 +38,5 @@ def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any], stage
     there = isinstance(only, (bytes, bytearray, memoryview)) and bytes(only[: len(MAGIC)]) == MAGIC
     if there or front or stages != ():
         return StageMaker.restore(blob, alone, (), stages, front)
-    return alone(blob)
+    made = alone(blob)
+    return made if made._core.old_ids is None else StageMaker.restore(blob, lambda _: made)

@@ -153,7 +153,7 @@ def test_what_a_snapshot_says_is_not_said_otherwise() -> None:
     op = Operator(PAIR, window=9, members="n", longest=True)
     same = Operator.restore(PAIR, op.snapshot(), window=9, members="n", longest=True, late="drop")
     assert same._core.late.policy == "drop"
-    for name, value in (("window", 8), ("order_by", "n"), ("members", True), ("retractions", False), ("id", "n"), ("gapless", "n")):
+    for name, value in (("window", 8), ("order_by", "n"), ("members", True), ("retractions", False), ("gapless", "n")):
         with pytest.raises((SnapshotError, AfaError), match=r"saved, but got|can't be combined"):
             Operator.restore(PAIR, op.snapshot(), **{name: value})
     timed = Operator(PAIR, window="9 s", tick="s")

@@ -266,8 +266,8 @@ def test_ids_name_events_as_they_come() -> None:
     op = query.restore(op.snapshot(), id="x")
     assert [each.diff for each in op.push(retract({"x": 1.0}, 1))] == [-1]
     assert isinstance(afa.Operator.restore(query, op.snapshot(), id="x"), type(op))
-    with pytest.raises(AfaError, match=r"expected id=<a field of Reading\(sensor: .*\)> but got id='key_0'"):
-        query.operator(id="key_0")
+    with pytest.raises(AfaError, match=r"expected a message with an id \('key_0'\) but got Reading\("):
+        query.operator(id="key_0").push(insert(Reading("a", None, 1.0), 1))
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
