@@ -28,7 +28,10 @@ TOLD_IN = {
     "keep_payloads": "[What is final](final.md)",
     "gapless": "[Events that are numbered](order.md#events-that-are-numbered)",
     "tick": "[Time](time.md)",
-    "id": "[Feeding it](feeding.md)",
+    "id": "[Messages that come twice](messages.md)",
+    "on_repeat": "[Messages that come twice](messages.md#versions)",
+    "version": "[Messages that come twice](messages.md#versions)",
+    "remember": "[Messages that come twice](messages.md#how-long-an-id-is-remembered)",
     "longest": "[The longest match](longest.md)",
     "members": "[Which events matched](lineage.md)",
     "tell": "[Which events matched](lineage.md)",
@@ -42,7 +45,7 @@ TOLD_IN = {
 }
 BY_DEFAULT = {
     "key": "one stream", "window": "for ever", "max_bytes": "three quarters of what is free", "tick": "ints are ints",
-    "order_by": "events of one LE are alternatives", "id": "a retraction says the whole event", "speculation": "no event waits",
+    "order_by": "events of one LE are alternatives", "id": "a retraction says the whole event", "on_repeat": "a repeat, or a fault", "speculation": "no event waits",
     "partial_matches": "1,000,000",
 }  # fmt: skip
 """What None means, and numbers as people read them."""

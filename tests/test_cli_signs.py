@@ -99,12 +99,9 @@ def test_what_is_wrong_is_said() -> None:
     assert "--insert needs --diff because it is the column that holds such values" in fails(
         "run", "o.py:dip", file, "--insert", "N", "--retract", "C"
     )
-    assert "expected id=<a field of Order(id: int, user: str, amount: float)> but got id='ident'" in fails(
-        "run", "o.py:dip", file, *OPTIONS, "--id", "ident"
-    )
-    assert "expected a column of --diff beside --id, which says what is a retraction, but got none" in fails(
-        "run", "o.py:dip", file, "--id", "id"
-    )
+    assert "no column 'ident' (--id) among" in fails("run", "o.py:dip", file, *OPTIONS, "--id", "ident")
+    assert "--version needs on_repeat=" in fails("run", "o.py:dip", file, *OPTIONS, "--id", "id", "--version", "user")
+    assert "--on-repeat needs version=" in fails("run", "o.py:dip", file, *OPTIONS, "--id", "id", "--on-repeat", "update")
     assert "row 5, column 'amount': expected float (field amount of Order) but got no value" in fails(
         "run", "o.py:dip", inputs([*ROWS[:4], ("N", 5, "u", None, 20)])[1], *OPTIONS, "--id", "id"
     )

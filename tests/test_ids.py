@@ -16,8 +16,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import afa
-from afa import FOREVER, AfaError, Arc, Automaton, Change, ChangeError, Keyed, LateEventError, Operator, Punctuation, SnapshotError
-from afa import insert, retract
+from afa import (
+    FOREVER,
+    AfaError,
+    Arc,
+    Automaton,
+    Change,
+    ChangeError,
+    Keyed,
+    LateEventError,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    insert,
+    retract,
+)
 from punctuation import SideOutput
 from speculation import Cleanse, Ids, LastBefore
 from tests.forged import forged

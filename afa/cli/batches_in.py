@@ -87,6 +87,8 @@ def _chosen(job: CommandRequest, source: FileSource, events: Schema) -> list[Fil
     roles |= {**dict.fromkeys(fields_in(job.order_by), ORDER), **dict.fromkeys(job.keys, "the key")}
     chosen = [FileColumn(each.name, each.name, kinds[each.name], each.optional, roles[each.name]) for each in fields]
     chosen += [FileColumn(key, key, KEY, True, "--key") for key in job.keys if key not in kinds and key not in job.made]
+    beside = [name for name in (*job.id, job.version) if name is not None and name not in {*kinds, *job.keys}]
+    chosen += [FileColumn(name, name, ANY if name == job.version else KEY, False, _of_ids(name, job)) for name in beside]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
         if target == "le" or named[target] or (target in names and target not in kinds):
             chosen.append(FileColumn(named[target] or target, target, kind, target == "re", FLAGS[target]))
@@ -98,6 +100,10 @@ def _chosen(job: CommandRequest, source: FileSource, events: Schema) -> list[Fil
         if taken.count(target) > 1:
             raise CommandError(f"expected field and key names other than le, re and diff but got {target!r} in {events.describe()}")
     return chosen
+
+
+def _of_ids(name: str, job: CommandRequest) -> str:
+    return "--version" if name == job.version else "--id"
 
 
 def _check_there(file: str, names: Sequence[str], column: FileColumn) -> None:
@@ -117,12 +123,11 @@ def with_signs(columns: Sequence[FileColumn], job: CommandRequest) -> list[FileC
     if twice:
         raise CommandError(f"expected values that mean one thing but got {min(twice)!r} as --insert and as --retract")
     targets = [column.target for column in columns]
-    if job.id is not None and "diff" not in targets:
-        raise CommandError("expected a column of --diff beside --id, which says what is a retraction, but got none")
     found = [column._replace(kind=ANY) if column.target == "diff" and job.insert else column for column in columns]
-    if job.id is None:
+    if not job.id or "diff" not in targets:
         return found
-    return [column if column.target in ("diff", job.id) else column._replace(optional=True) for column in found]
+    said = ("diff", *job.id, job.version)
+    return [column if column.target in said else column._replace(optional=True) for column in found]
 
 
 def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: Place, latest: int) -> pa.Table:
@@ -135,7 +140,7 @@ def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, 
         column = next(column for column in columns if column.target == "diff")
         at = table.column_names.index("diff")
         table = table.set_column(at, "diff", pa.array(_signs(table.column(at), job, column, place)))
-    if job.id is None:
+    if not job.id or "diff" not in table.column_names:
         return table
     gone = table["diff"].to_numpy() < 0
     for column in columns:

@@ -121,8 +121,11 @@ FLAGS: dict[str, Flag] = {
     "diff": Flag(TEXT, None, COLUMNS, "1 for insertions, -1 for retractions.", "COL"),
     "insert": Flag(TEXTS, None, COLUMNS, "What in the column of --diff means an insertion; may be repeated.", "VALUE"),
     "retract": Flag(TEXTS, None, COLUMNS, "The same of retractions.", "VALUE"),
-    "id": Flag(TEXT, None, COLUMNS, "The event's field by which a retraction names its event; its row needs no other "
-        "value.", "FIELD"),
+    "id": Flag(TEXTS, None, COLUMNS, "What names an event: rows are messages, and one that comes twice counts once; a retraction "
+        "needs no other value. May be repeated.", "COL"),
+    "on_repeat": Flag(TEXT, None, COLUMNS, "update: a row of an id that is known is another version of its event; wants --version.",
+        "update"),
+    "version": Flag(TEXT, None, COLUMNS, "What orders the versions of an id; the largest counts, in any order of arrival.", "COL"),
     "format": Flag(InputFormat | None, None, COLUMNS, "Form of INPUT, where its extension does not tell."),
     "type": Flag(TEXT, None, COLUMNS, "The column of events' types, for a query in text.", "COLUMN"),
     "window": Flag(TEXT, None, ORDER, "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of "
@@ -135,6 +138,8 @@ FLAGS: dict[str, Flag] = {
     "order_by": Flag(TEXT, None, ORDER, "Event field that orders rows of equal timestamps.", "FIELD"),
     "speculation": Flag(TEXT, None, ORDER, "How far ahead of the last watermark matches are told, and not held back; wants "
         "--lateness. By default no bound.", "DURATION", AT_LEAST_NONE),
+    "remember": Flag(TEXT, None, ORDER, "How much longer an id is remembered than until the watermark has passed its event.",
+        "DURATION", AT_LEAST_NONE),
     "end": Flag(InputEnd, InputEnd.latest, ORDER, "The watermark at the end of the input: nothing comes before its largest "
         "timestamp any more, or nothing at all, so that every time-out fires that is still open."),
     "batch": Flag(NUMBER, None, ORDER, "Rows a batch; changes are net of it. By default 10,000 at first, then "
@@ -179,7 +184,7 @@ FLAGS: dict[str, Flag] = {
         more={"callback": log_as, "is_eager": True}),
     "quiet": Flag(bool, False, RESULT, "No progress bar, no summary.", short=("-q",)),
 }  # fmt: skip
-OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "format", "type")
+OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "on_repeat", "version", "format", "type")
 """What says how an input is read."""
 
 

@@ -33,7 +33,10 @@ class CommandRequest(NamedTuple):
     diff: str | None = None
     insert: tuple[str, ...] = ()
     retract: tuple[str, ...] = ()
-    id: str | None = None
+    id: tuple[str, ...] = ()
+    on_repeat: str | None = None
+    version: str | None = None
+    remember: int | str | None = None
     keys: tuple[str, ...] = ()
     window: int | str | None = None
     tick: str | None = None
@@ -104,7 +107,13 @@ class CommandRequest(NamedTuple):
 
     def options(self, *names: str) -> dict[str, Any]:
         """Return those options of an operator, as it takes them, and what bounds it."""
-        return {name: getattr(self, name) for name in names} | self.bounds
+        found = {name: getattr(self, name) for name in names} | self.bounds
+        return found | ({"id": self.ids} if "id" in names else {})
+
+    @property
+    def ids(self) -> Any:
+        """What names an event, as operators take it."""
+        return None if not self.id else self.id[0] if len(self.id) == 1 else list(self.id)
 
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> CommandRequest:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.
@@ -126,7 +135,9 @@ class CommandRequest(NamedTuple):
                 )
             return ticks_of_duration(said, tick, name)
 
-        found: dict[str, Any] = {name: ticks(f"--{name}", getattr(self, name)) for name in ("window", "lateness", "speculation")}
+        found: dict[str, Any] = {
+            name: ticks(f"--{name}", getattr(self, name)) for name in ("window", "lateness", "speculation", "remember")
+        }
         return self._replace(tick=tick, **found)
 
     @property

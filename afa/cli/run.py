@@ -33,7 +33,22 @@ from afa.model.reach import check_whole
 from afa.schema import Schema
 from punctuation.sources import BoundedDisorder
 
-OPTIONS = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")
+OPTIONS = (
+    "key",
+    "window",
+    "order_by",
+    "tick",
+    "id",
+    "on_repeat",
+    "version",
+    "remember",
+    "longest",
+    "members",
+    "collapse",
+    "having",
+    "threads",
+    "speculation",
+)
 """What of a job its operator is told."""
 WAITS = "what waits for a promise would wait for ever without one"
 
@@ -79,7 +94,7 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
             summary.open = still_open(operator)
         screen.finish(summary)
     why = ""
-    if not (summary.inserted or stacked) and job.id is None and not (job.quiet and job.report is None):
+    if not (summary.inserted or stacked) and not job.id and not (job.quiet and job.report is None):
         again = Input(job, open_source(job.file, job.form), made.events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)

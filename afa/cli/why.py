@@ -116,7 +116,11 @@ def why(job: CommandRequest, most: int) -> Funnel:
     given = given_pattern(job.pattern, WHY)
     made = PatternRun.of(job, given, open_source(job.file, job.form), "why")
     job, automaton = made.job, made.automaton
-    operator = made.operator("tick", "id", own_arcs=True) if QUERY in made.pattern.traits else holding(automaton, job)
+    operator = (
+        made.operator("tick", "id", "on_repeat", "version", own_arcs=True)
+        if QUERY in made.pattern.traits
+        else holding(automaton, job)
+    )
     return funnel_over(job, operator, automaton, KeptRows(job, most).take(Input(job, made.source, made.events)))
 
 
@@ -124,7 +128,8 @@ def holding(automaton: Automaton, job: CommandRequest) -> Any:
     """Return an operator that holds the events of an automaton, and asks none of its arcs."""
     assert automaton.event_schema is not None
     none = Automaton(start=automaton.start, final={automaton.start}, arcs=[], event=automaton.event_schema.cls)
-    return Operator(none, key=job.key, window=job.window, order_by=job.order_by, tick=job.tick, id=job.id)
+    said = job.options("key", "window", "order_by", "tick", "id", "on_repeat", "version")
+    return Operator(none, **{name: value for name, value in said.items() if name not in job.bounds})
 
 
 def funnel_over(job: CommandRequest, operator: Any, automaton: Automaton, kept: KeptRows) -> Funnel:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CALLED = "several MATCH_RECOGNIZE over one another"
 OF_EACH = ("engine", "max_bytes", "partial_matches", "tick")
 """Options of each operator."""
-TAKES = (*OF_EACH, "id", "late", "speculation", "threads")
+TAKES = (*OF_EACH, "id", "on_repeat", "version", "remember", "late", "speculation", "threads")
 """All options; the others are those of the innermost operator."""
 
 

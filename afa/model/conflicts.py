@@ -78,6 +78,9 @@ CONFLICTS: tuple[Conflict, ...] = (
     *_each(("reasons", "report"), "speculation", "reasons tell what each row did as it came"),
     Conflict("vary", "collapse", "the matches of variants are counted one by one"),
     Conflict("vary", "having", "the matches of variants are found without their paths"),
+    *_each(
+        ("reasons", "report"), "version", "a reason names one event that came or went, and a version may bring one and take another"
+    ),
     Conflict("vary", "id", "the rows of variants are taken in no order"),
     Conflict(SPARK_WORLDS, "window", "they say it themselves"),
     Conflict(SPARK_WORLDS, "order_by", "they say it themselves"),
@@ -109,6 +112,8 @@ NEEDS: tuple[Need, ...] = (
     Need("follow", "state", "--state", "without one the output appears when the job has ended; tail -f FILE | afa run PATTERN -"),
     Need("on_repeat", "version", "version=", "the largest version is in force"),
     Need("version", "on_repeat", 'on_repeat="update"', "it says which message of an id is in force"),
+    Need("on_repeat", "version", "version= (--version)", "the largest version is in force"),
+    Need("version", "on_repeat", 'on_repeat="update" (--on-repeat update)', "it says which message of an id is in force"),
     Need("version", "id", "id=", "it orders the messages of an id"),
     Need("remember", "id", "id=", "it says how long an id is remembered"),
     Need("keep_payloads", "retractions", "retractions=False", "an event that is gone can't be found without its payload"),

@@ -76,10 +76,17 @@ class Operator(Matching, metaclass=OperatorMeta):
         `Gapless` says what becomes of gaps and of repeated numbers.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
         What one int of LE counts. Durations are turned into ticks by it.
-    id : str, optional
-        The event's field that names an event while it is in force, over all keys. ``retract({"order": 7})`` takes out the event
-        with this id, whatever else the retraction says. Two events in force of one id are refused. A retraction whose event has
-        not come waits for it until the watermark has passed its own ``le``, or the present if it has none; then it is late.
+    id : str, or sequence of str, optional
+        The field, or fields, that name an event, over all keys; or columns beside the event's. Then changes are messages, as an
+        at-least-once feed has them: one that comes again counts once (``statistics.repeats``), one of the same id that says
+        something else is told as a late one. ``retract({"order": 7})`` takes out the event with this id, whatever else it says, and
+        waits for one that has not come.
+    on_repeat : "update", optional
+        A message of an id that is known is another version of its event. It wants ``version``.
+    version : str, optional
+        The field, or column beside, that orders versions: the largest one is in force, in any order of arrival. Deletions carry one.
+    remember : int (ticks), str or timedelta, optional
+        How much longer an id is remembered than until the watermark has passed its event. What comes for a forgotten id is new.
     longest : bool
         Whether of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of
         one state and register only one is held, the one that lasts longest.

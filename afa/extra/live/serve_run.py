@@ -268,7 +268,7 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
     put_about(log.path, made.automaton, job.tick)
     query: Any = made.pattern if QUERY in made.pattern.traits else None
     text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else None if query is None else text_of(query)
-    if text is not None and job.id is not None:
+    if text is not None and job.id:
         hints["try"] = "rows that name their event by an id are not held for trials"
     return LiveOperator(
         operator,
@@ -277,7 +277,7 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
         out.none,
         stage=stage,
         pace=pace,
-        trials=None if text is None or job.id is not None else Trials(Options(longest=job.longest)),
+        trials=None if text is None or job.id else Trials(Options(longest=job.longest)),
         tick=job.tick,
         times=instant,
         told={"title": Path(job.pattern).name, "where": job.file, "hints": hints},
