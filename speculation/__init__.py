@@ -16,8 +16,9 @@ last_before   LastBefore: how long ago something was, as a field of the event
 last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator
 row_view      RowView: WHERE, and fields that are computed of each event, at the input of an operator
-ids           Ids: messages that come twice, late, as versions; id_layout, id_kernel: what each does to its id; id_entries: what is
-              known of ids; id_rows: the contents; id_saved: all of it as plain data; id_versions: versions as words; ids_input: at the input of an operator
+ids           Ids: messages that come twice, late, as versions; ids_input: at the input of an operator
+id_layout     id_kernel: what each message does to its id; id_entries: what is known of ids; id_rows: the contents
+id_saved      an Ids as plain data; id_versions: versions as words
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 
