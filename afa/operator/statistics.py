@@ -107,8 +107,8 @@ class Statistics(NamedTuple):
     kept_partial_matches: int = 0
     ids: int = 0
     id_bytes: int = 0
-    repeats: int = 0
-    superseded: int = 0
+    repeats: SoFar = 0
+    superseded: SoFar = 0
 
     def _repr_html_(self) -> str:
         """Return the numbers that are not zero as a table, for notebooks."""
