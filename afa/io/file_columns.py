@@ -78,7 +78,7 @@ def kind_of_times(table: pa.Table, columns: Iterable[FileColumn], tick: str) -> 
     """Return the type of a batch's LEs; where they are text, that of timestamps of the tick."""
     array = without_views(next(table.column(column.source) for column in columns if column.target == "le"))
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    found = _timestamps(one_array(array)) if scalar_of(kind) is str else None
+    found = timestamps_of_text(one_array(array)) if scalar_of(kind) is str else None
     return kind if found is None else pa.timestamp(tick, found.type.tz)
 
 
@@ -119,14 +119,14 @@ def _ticks(array: pa.Array, column: FileColumn, tick: str, place: Place) -> pa.A
 
 def _parsed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
     """Text as timestamps, all of them with a zone or none."""
-    parsed = _timestamps(array)
+    parsed = timestamps_of_text(array)
     if parsed is not None:
         return parsed
     before = None
     for i, value in enumerate(array.to_pylist()):
         if value is None or value.removeprefix("-").isdecimal():  # a column of ints with one slip: name the slip
             continue
-        one = _timestamps(array.slice(i, 1))
+        one = timestamps_of_text(array.slice(i, 1))
         zone = None if one is None else "with" if one.type.tz else "without"
         if zone is None or before not in (None, zone):
             wanted = "an int or a timestamp (ISO 8601)" if zone is None else f"a timestamp {before} a zone, as in the rows before,"
@@ -135,7 +135,7 @@ def _parsed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
     raise place.whole(column, f"expected integers or timestamps ({column.role}) but got text: {array[0].as_py()!r}")
 
 
-def _timestamps(array: pa.Array) -> pa.Array | None:
+def timestamps_of_text(array: pa.Array) -> pa.Array | None:
     """Text as timestamps without a zone or with one; None: neither fits all of it."""
     for zone in (None, "UTC"):
         try:

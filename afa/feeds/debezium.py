@@ -1,0 +1,156 @@
+"""Debezium's messages: JSON with and without their schema, with and without the message's key, and tables of such columns.
+
+    {"before": {..}, "after": {..}, "source": {"lsn": 24023128, "ts_ms": .., "table": "orders"}, "op": "u", "ts_ms": ..}
+    {"schema": {..}, "payload": {..}}        {"key": {..}, "value": {..}}        null, a tombstone: says no more than the delete before it
+
+Versions are Postgres' ``lsn``; MySQL's ``file``, ``pos`` and ``row``; SQL Server's ``commit_lsn``, ``change_lsn`` and ``event_serial_no``;
+else ``source.ts_ms`` with the transaction's ``total_order``, where there is one. What a snapshot has read has no version, the least, or its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.errors import AfaError
+from afa.feeds.feed_times import Converter, converter_of
+from afa.feeds.json_reader import NumberedLines, Told, strict
+from afa.feeds.messages import FeedOptions, MessageMaker, Messages, parts_of, path_in, version_of
+from punctuation.door import one_array
+
+ORDERS = (
+    ("source.lsn",),
+    ("source.nextlsn", "source.index"),  # of wal2json
+    ("source.file", "source.pos", "source.row"),
+    ("source.commit_lsn", "source.change_lsn", "source.event_serial_no"),
+    ("source.ts_ms", "transaction.total_order"),
+    ("source.ts_ms",),
+    ("ts_ms",),
+)
+"""What orders messages, the first of these that is there."""
+INT, TEXT, STRUCT = pa.int64(), pa.string(), pa.struct([])
+SOURCE = {"lsn": INT, "nextlsn": INT, "index": INT, "file": TEXT, "pos": INT, "row": INT, "commit_lsn": TEXT, "change_lsn": TEXT}
+SOURCE |= {"event_serial_no": INT, "ts_ms": INT, "db": TEXT, "schema": TEXT, "table": TEXT}
+BODY = {"op": TEXT, "before": STRUCT, "after": STRUCT, "ts_ms": INT, "source": pa.struct(SOURCE)}
+BODY |= {"transaction": pa.struct({"id": TEXT, "total_order": INT})}
+ENVELOPE = pa.schema(BODY | {"payload": pa.struct(BODY), "key": STRUCT, "value": pa.struct(BODY | {"payload": pa.struct(BODY)})})
+SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*')
+KINDS = {"boolean": pa.bool_(), "string": TEXT, "bytes": TEXT, "float": pa.float64(), "double": pa.float64()}
+KINDS |= dict.fromkeys(("int8", "int16", "int32", "int64"), INT)
+TOMBSTONES = (b"", b"null", b'{"schema":null,"payload":null}')
+
+
+class Debezium:
+    """The decoder of Debezium's messages."""
+
+    known = ENVELOPE
+
+    def __init__(self, asked: FeedOptions, told: Told) -> None:
+        self._asked, self._told = asked, told
+        self._maker = MessageMaker(asked, told)
+        self._order = asked.version
+        self._prefix = b"\0"  # how the lines before began: their schema
+        self._converters: dict[str, Converter] = {}
+        self._columns: dict[str, pa.DataType] = {}
+
+    def lines(self, given: NumberedLines) -> NumberedLines:
+        """Return the lines that say something, without their schemas, which are taken note of."""
+        given = given.where([line.strip() not in TOMBSTONES for line in given.lines])
+        at = len(self._prefix)
+        return given._replace(
+            lines=[b'{"payload":' + line[at:] if line.startswith(self._prefix) else self._plain(line) for line in given.lines]
+        )
+
+    def types(self) -> pa.Schema:
+        """Return the types that are known by schemas."""
+        row = pa.struct([("before", pa.struct(self._columns)), ("after", pa.struct(self._columns))])
+        return pa.schema([("payload", row)] if self._columns else [])
+
+    def messages(self, table: pa.Table, numbers: Any) -> Messages:
+        return self._maker.messages(self._envelope(table, numbers), self._converters)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._maker.key
+
+    def _plain(self, line: bytes) -> bytes:
+        """Return a line without its schemas; one that can't be read as it is."""
+        try:
+            found = SCHEMA.match(line)
+            if found:
+                schema, end = json.JSONDecoder().raw_decode(line.decode()[found.end() :])
+                begin = len(line.decode()[: found.end() + end].encode())
+                comma = re.compile(rb'\s*,\s*"payload"\s*:\s*').match(line, begin)
+                if comma:
+                    self._prefix = line[: comma.end()]
+                    self._learn(schema)
+                    return b'{"payload":' + line[comma.end() :]
+            elif b'"schema"' not in line or b'"payload"' not in line:
+                return line
+            whole = strict(line)
+            for part in (whole, whole.get("key"), whole.get("value")):
+                if isinstance(part, dict) and isinstance(part.get("schema"), dict) and "payload" in part:
+                    if part is not whole.get("key"):
+                        self._learn(part["schema"])
+                    del part["schema"]
+            return json.dumps(whole).encode()
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            return line
+
+    def _learn(self, schema: Mapping[str, Any]) -> None:
+        """Take note of the types of the columns of a row."""
+        row = next((field for field in schema["fields"] if field["field"] == "after"), {})
+        for field in row.get("fields", ()):
+            convert = converter_of(field.get("name", ""), field.get("parameters", {}))
+            if convert is not None:
+                self._converters[field["field"]] = convert
+            if field["type"] in KINDS:
+                self._columns[field["field"]] = KINDS[field["type"]]
+
+    def _envelope(self, table: pa.Table, numbers: Any) -> pa.Table:
+        """Return the envelopes of messages, without tombstones."""
+        whole = {name: one_array(table[name]) for name in table.column_names}
+        body, key = whole, whole.get("key")
+        for name in ("value", "payload"):
+            if name in body and body[name].null_count < len(table):
+                body = parts_of(body[name])
+        key = key if key is None or "payload" not in parts_of(key) else parts_of(key)["payload"]
+        there = np.ones(len(table), np.bool_)
+        if key is not None and key.null_count < len(table):
+            there = ~key.is_valid().to_numpy(zero_copy_only=False) | body["op"].is_valid().to_numpy(zero_copy_only=False)
+        nothing = pa.nulls(len(table))
+        columns = {name: body.get(name, nothing) for name in ("op", "before", "after")}
+        columns["op"] = columns["op"].cast(TEXT)
+        source = parts_of(body.get("source", nothing))
+        schema = pc.coalesce(*(source.get(name, nothing).cast(TEXT) for name in ("schema", "db")), pa.scalar(""))
+        found = pa.table(columns | {"key": nothing if key is None else key, "number": pa.array(numbers)})
+        if "table" in source:
+            found = found.append_column("table", pc.binary_join_element_wise(schema, source["table"].cast(TEXT), "."))
+        times = [each.cast(INT) for each in (source.get("ts_ms"), body.get("ts_ms")) if each is not None]
+        if times:
+            found = found.append_column("time", pc.coalesce(*times).view(pa.timestamp("ms")))
+        version, ordered = self._versions(body, found["op"])
+        for number in numbers[there & ~ordered].tolist():
+            self._told(number, f"expected an order ({', '.join(self._order or ('source.lsn', 'source.ts_ms', 'ts_ms'))}) but got none")
+        return found.append_column("version", version).filter(pa.array(there & ordered))
+
+    def _versions(self, body: Mapping[str, pa.Array], ops: Any) -> tuple[pa.Array, Any]:
+        """Return what orders messages, and which have it; those without an operation count as such, they are told anyway."""
+        without = one_array(pc.fill_null(pc.is_in(ops, pa.array(["r", "m"])), True)).to_numpy(zero_copy_only=False)
+        asked = [self._order] if self._order else ORDERS
+        for paths in asked:
+            columns = [path_in(body, path) for path in paths]
+            if all(column is not None and (self._order or column.null_count < len(column)) for column in columns):
+                if not without.all():
+                    self._order = paths
+                first: Any = columns[0]
+                return version_of([column for column in columns if column is not None]), without | first.is_valid().to_numpy(zero_copy_only=False)
+        if self._asked.version:
+            raise AfaError(f"no {self._asked.version[0]!r} in the messages, by which version= orders them")
+        return version_of([pa.nulls(len(ops), INT)]), without

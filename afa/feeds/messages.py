@@ -1,0 +1,211 @@
+"""Messages of a change feed, whatever its format: one row a message, with what it says of a row of the table, and its version.
+
+A decoder makes an *envelope* of each block: a table with the columns ``op``, ``before``, ``after``, ``key`` (structs), ``version``, ``time``
+(when the message says that it happened), ``table`` and ``number`` (of its line). `messages_of` makes messages of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.errors import AfaError, did_you_mean
+from afa.feeds.feed_times import Converter, TimeColumns
+from afa.feeds.json_reader import Told
+from punctuation.door import one_array
+
+SIGNS = {"c": 1, "r": 1, "u": 1, "d": -1, "t": 0}
+"""What Debezium's operations do: create, read in a snapshot, update; delete; truncate."""
+OPS, SIGN_OF = pa.array(SIGNS), np.array([*SIGNS.values()], np.int8)
+SILENT = pa.array(["m"])
+"""Operations that say nothing of rows: a message that someone has written into the log."""
+WIDE = 40
+"""Letters of a part of a version in text: longer numbers are larger ones."""
+
+
+class FeedOptions(NamedTuple):
+    """What a feed is asked for."""
+
+    key: tuple[str, ...] = ()
+    time: str | None = None
+    until: str | None = None
+    version: tuple[str, ...] = ()
+    table: str | None = None
+    facts: Mapping[str, str] = {}
+
+    @property
+    def times(self) -> list[str]:
+        """The columns that hold times which events have."""
+        return list(dict.fromkeys([*filter(None, (self.time, self.until)), *self.facts.values()]))
+
+
+class Messages(NamedTuple):
+    """Messages of rows. Of a removal only the key counts, of a truncation (sign 0) only the version."""
+
+    rows: pa.Table
+    sign: Any
+    version: pa.Array | None
+    numbers: Any
+
+    def where(self, mask: Any) -> Messages:
+        chosen = pa.array(mask)
+        version = None if self.version is None else self.version.filter(chosen)
+        return Messages(self.rows.filter(chosen), self.sign[mask], version, self.numbers[mask])
+
+    def and_then(self, other: Messages) -> Messages:
+        """Return these messages, and others behind them."""
+        version = None
+        if self.version is not None and other.version is not None:
+            version = one_array(pa.chunked_array([self.version, other.version]))
+        rows = pa.concat_tables([self.rows, other.rows], promote_options="permissive")
+        sign, numbers = (np.concatenate(pair) for pair in ((self.sign, other.sign), (self.numbers, other.numbers)))
+        return Messages(rows, sign, version, numbers)
+
+
+def parts_of(column: Any) -> dict[str, pa.Array]:
+    """Return the fields of a column of structs; none, if it holds nothing else than nulls."""
+    column = one_array(column)
+    return dict(zip([field.name for field in column.type], column.flatten())) if pa.types.is_struct(column.type) else {}
+
+
+def path_in(fields: Mapping[str, pa.Array], path: str) -> pa.Array | None:
+    """Return a field of fields: ``source.lsn``."""
+    name, _, rest = path.partition(".")
+    found = fields.get(name)
+    return found if found is None or not rest else path_in(parts_of(found), rest)
+
+
+def version_of(columns: Sequence[pa.Array]) -> pa.Array:
+    """Return columns, the most significant one first, as one that orders: ints, or text by its code points. Null is the least.
+
+    >>> version_of([pa.array([7, None])]).to_pylist()
+    [7, -1]
+    >>> a, b = version_of([pa.array(["binlog.9", "binlog.10"]), pa.array([4, 3])]).to_pylist()
+    >>> a < b
+    True
+    """
+    if len(columns) == 1 and pa.types.is_integer(columns[0].type):
+        return columns[0].cast(pa.int64()).fill_null(-1)
+    texts = [pc.utf8_lpad(column.cast(pa.string()).fill_null(""), WIDE) for column in columns]
+    return one_array(pc.binary_join_element_wise(*texts, " "))
+
+
+class MessageMaker:
+    """Makes messages of envelopes; knows which types times had, and which tables there were, in the blocks before."""
+
+    def __init__(self, asked: FeedOptions, told: Told) -> None:
+        self.asked, self._told = asked, told
+        self.key = asked.key
+        self._times = TimeColumns(asked.times, told)
+        self._tables: set[str] = set()
+
+    def messages(self, envelope: pa.Table, converters: Mapping[str, Converter]) -> Messages:
+        """Return what a block's envelopes say; ``converters``: what makes of columns the type that a schema says."""
+        envelope = self._known_ops(self._of_table(envelope))
+        n, (before, after, key) = len(envelope), (parts_of(envelope[name]) for name in ("before", "after", "key"))
+        sign = SIGN_OF[pc.index_in(envelope["op"], OPS).to_numpy()]
+        self.key = self.key or tuple(key)
+        if not self.key and (sign != 0).any():
+            raise AfaError("expected key=, the columns that tell one row of the table from another, but got none")
+        old = {name: _first(n, before.get(name), key.get(name), after.get(name)) for name in self.key}
+        new = {name: _first(n, after.get(name), key.get(name)) for name in self.key}
+        ids = {name: _chosen(sign > 0, new[name], old[name]) for name in self.key}
+        rows = pa.table({**after, **ids})
+        numbers = envelope["number"].to_numpy()
+        wrong = (sign > 0) & missing(envelope["after"])
+        self._tell(numbers[wrong], "expected a row in 'after' but got none")
+        for name in self.key:
+            none = (sign != 0) & ~wrong & missing(rows[name])
+            self._tell(numbers[none], f"expected a value of the key {name!r} but got none")
+            wrong |= none
+        version = one_array(envelope["version"])
+        time = envelope["time"] if "time" in envelope.column_names else None
+        found = self.timed(Messages(rows, sign, version, numbers), wrong, time, converters)
+        moved = (sign > 0) & ~wrong & _moved(before, after, self.key, n)  # to another key: two messages
+        if not moved.any():
+            return found
+        gone = pa.table(old).filter(pa.array(moved))
+        return found.and_then(Messages(gone, np.full(len(gone), -1, np.int8), version.filter(pa.array(moved)), numbers[moved]))
+
+    def timed(self, given: Messages, wrong: Any, said: Any, converters: Mapping[str, Converter]) -> Messages:
+        """Return messages but those that are ``wrong``, with ``le`` and ``re``; a row without a time is no event yet.
+
+        ``said``: the times that the messages say themselves. Of signed rows, which have no version, those that go count as well.
+        """
+        asked, counts = self.asked, (given.sign > 0) | (given.version is None)
+        rows, bad = self._times.converted(given.rows, given.numbers, counts, converters)
+        for target, name in (("le", asked.time), ("re", asked.until), ("diff", None)):
+            if target in rows.column_names and name != target:
+                raise AfaError(f"expected a row without a column {target!r}, as changes have one, but got one")
+            if name is not None and name not in rows.column_names and counts.any():
+                raise AfaError(f"no column {name!r} among {', '.join(rows.column_names)}{did_you_mean(name, rows.column_names)}")
+            if name not in (None, target) and name in rows.column_names:
+                rows = rows.append_column(target, rows[name])
+        if asked.time is None and not asked.facts:
+            if said is None:
+                raise AfaError("expected time=, the column that says when a row happened, but got none")
+            rows = rows.append_column("le", said)
+        found = Messages(rows, given.sign, given.version, given.numbers)
+        if "le" in rows.column_names:
+            none = counts & missing(rows["le"])
+            found = found._replace(sign=np.where(none, np.int8(-1), given.sign))
+            bad |= none & (given.version is None)
+        return found.where(~(wrong | bad))
+
+    def _of_table(self, envelope: pa.Table) -> pa.Table:
+        """Return the messages of the table that is asked for; refuse several, where none is."""
+        if "table" not in envelope.column_names:
+            return envelope
+        names, asked = one_array(envelope["table"]), self.asked.table
+        if asked is not None:
+            last = pc.replace_substring_regex(names, r"^.*\.", "")
+            return envelope.filter(pc.fill_null(pc.or_(pc.equal(names, asked), pc.equal(last, asked)), False))
+        self._tables.update(name for name in pc.unique(names).to_pylist() if name is not None)
+        if len(self._tables) > 1:
+            raise AfaError(f"expected table=, one of {', '.join(sorted(self._tables))}, but got none")
+        return envelope
+
+    def _known_ops(self, envelope: pa.Table) -> pa.Table:
+        """Return the messages with operations that are known and say something of rows; others are told by name."""
+        ops = one_array(envelope["op"])
+        known, silent = (pc.is_in(ops, words).to_numpy(zero_copy_only=False) for words in (OPS, SILENT))
+        for i in np.flatnonzero(~(known | silent)).tolist():
+            op = ops[i].as_py()
+            said = "none" if op is None else repr(op[:40])
+            self._told(envelope["number"][i].as_py(), f"expected an operation (op) of {', '.join(SIGNS)} but got {said}")
+        return envelope if known.all() else envelope.filter(pa.array(known))
+
+    def _tell(self, numbers: Any, text: str) -> None:
+        for number in numbers.tolist():
+            self._told(number, text)
+
+
+def missing(column: Any) -> Any:
+    """Return which values are null."""
+    return one_array(column).is_null().to_numpy(zero_copy_only=False)
+
+
+def _first(n: int, *columns: pa.Array | None) -> pa.Array:
+    """Return of each row the first value that is there."""
+    there = [column for column in columns if column is not None and not pa.types.is_null(column.type)]
+    return pc.coalesce(*there) if there else pa.nulls(n)
+
+
+def _chosen(mask: Any, yes: pa.Array, no: pa.Array) -> pa.Array:
+    """Return of each row the value of one of two columns, in the type of one whose values are known."""
+    if pa.types.is_null(yes.type) or pa.types.is_null(no.type):
+        yes, no = (pa.nulls(len(a), b.type) if pa.types.is_null(a.type) else a for a, b in ((yes, no), (no, yes)))
+    return pc.if_else(pa.array(mask), yes, no)
+
+
+def _moved(before: Mapping[str, pa.Array], after: Mapping[str, pa.Array], key: Sequence[str], n: int) -> Any:
+    """Return which rows have another key than before; what is null before is not known."""
+    found = np.zeros(n, np.bool_)
+    for name in key:
+        if name in before and name in after and not pa.types.is_null(before[name].type) and not pa.types.is_null(after[name].type):
+            found |= pc.fill_null(pc.not_equal(before[name], after[name]), False).to_numpy(zero_copy_only=False)
+    return found
