@@ -224,7 +224,7 @@ def __getattr__(name: str) -> Any:
     """Load a name of `LAZY`, or a package that stands above this one: `afa.spark` .."""
     if name in LAZY:
         return getattr(importlib.import_module(LAZY[name]), name)
-    if name in ("duckdb", "explain", "language", "replay", "situations", "spark", "uncertain"):
+    if name in ("duckdb", "explain", "feeds", "language", "replay", "situations", "spark", "uncertain"):
         return importlib.import_module(f"afa.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -45,6 +45,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.operator"],
     ["afa.arclog"],
     ["speculation"],
+    ["afa.feeds"],
     ["afa.chained"],
     ["afa.language"],
     ["afa.extra.situations", "afa.extra.uncertain"],
@@ -59,7 +60,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.extra.live"],
 ]
 TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
-READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark", "afa.duckdb")
+READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.feeds", "afa.spark", "afa.duckdb")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
     "afa.cli": "advice batches_in load new output_table replay_run request screen state_input vary why write",

@@ -67,7 +67,7 @@ class Changelog:
         version = None
         if self._order and self.key:
             columns = [one_array(table[name]) if name in names else pa.nulls(len(table), pa.string()) for name in self._order]
-            version = version_of(columns)
+            version = version_of([*columns, pa.array((sign > 0).astype(np.int64))])  # of one version the row as it is counts
             wrong |= self._missing(columns[0], self._order[0], numbers, wrong)
         elif self.key:
             raise AfaError(f"key={', '.join(self.key)} wants version=, a column that orders the changes of a row, but there is none")
@@ -75,7 +75,7 @@ class Changelog:
             if name not in names:
                 raise AfaError(f"expected a column {name!r} of the key but got {', '.join(names)}")
             wrong |= self._missing(one_array(table[name]), name, numbers, wrong)
-        rows = table.drop_columns([name for name in (self._kind, *self._order, *VERSIONS, *HOUSEKEEPING) if name in names])
+        rows = table.drop_columns([name for name in {self._kind, *self._order, *VERSIONS, *HOUSEKEEPING} if name in names])
         time = table["_commit_timestamp"] if version is not None and "_commit_timestamp" in names else None
         return self._maker.timed(Messages(rows, sign, version, numbers), wrong, time, {})
 

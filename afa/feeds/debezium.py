@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from afa.errors import AfaError
 from afa.feeds.feed_times import Converter, converter_of
 from afa.feeds.json_reader import NumberedLines, Told, strict
-from afa.feeds.messages import FeedOptions, MessageMaker, Messages, parts_of, path_in, version_of
+from afa.feeds.messages import FeedOptions, MessageMaker, Messages, missing, parts_of, path_in, version_of
 from punctuation.door import one_array
 
 ORDERS = (
@@ -62,10 +62,7 @@ class Debezium:
     def lines(self, given: NumberedLines) -> NumberedLines:
         """Return the lines that say something, without their schemas, which are taken note of."""
         given = given.where([line.strip() not in TOMBSTONES for line in given.lines])
-        at = len(self._prefix)
-        return given._replace(
-            lines=[b'{"payload":' + line[at:] if line.startswith(self._prefix) else self._plain(line) for line in given.lines]
-        )
+        return given._replace(lines=[self._plain(line) for line in given.lines])
 
     def types(self) -> pa.Schema:
         """Return the types that are known by schemas."""
@@ -81,6 +78,8 @@ class Debezium:
 
     def _plain(self, line: bytes) -> bytes:
         """Return a line without its schemas; one that can't be read as it is."""
+        if line.startswith(self._prefix):
+            return b'{"payload":' + line[len(self._prefix) :]
         try:
             found = SCHEMA.match(line)
             if found:
@@ -120,10 +119,10 @@ class Debezium:
         for name in ("value", "payload"):
             if name in body and body[name].null_count < len(table):
                 body = parts_of(body[name])
-        key = key if key is None or "payload" not in parts_of(key) else parts_of(key)["payload"]
         there = np.ones(len(table), np.bool_)
         if key is not None and key.null_count < len(table):
-            there = ~key.is_valid().to_numpy(zero_copy_only=False) | body["op"].is_valid().to_numpy(zero_copy_only=False)
+            there = missing(key) | ~missing(body["op"])
+            key = parts_of(key).get("payload", key)
         nothing = pa.nulls(len(table))
         columns = {name: body.get(name, nothing) for name in ("op", "before", "after")}
         columns["op"] = columns["op"].cast(TEXT)

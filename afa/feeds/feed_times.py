@@ -67,14 +67,18 @@ class TimeColumns:
         """Return rows with times in place of text and of what a schema says, and which of those that are ``there`` are wrong."""
         bad = np.zeros(len(rows), np.bool_)
         for name in dict.fromkeys([*converters, *self._names]):
-            if name not in rows.column_names or pa.types.is_null(rows[name].type):
+            if name not in rows.column_names:
                 continue
             column = one_array(rows[name])
+            if column.null_count == len(column):  # nobody knows yet whether its times have a zone
+                rows = rows.set_column(rows.column_names.index(name), name, pa.nulls(len(column)))
+                continue
             convert = converters.get(name) or self._convert(name, column)
             if convert is None:
                 continue
             made, wrong = _each(column, convert)
-            self._kinds.setdefault(name, made.type)
+            if made.null_count < len(made):
+                self._kinds.setdefault(name, made.type)
             for i in np.flatnonzero(wrong & there).tolist():
                 self._told(int(numbers[i]), f"expected {_wanted(made.type)} in {name!r} but got {_shown(column[i])}")
             rows, bad = rows.set_column(rows.column_names.index(name), name, made), bad | (wrong & there)

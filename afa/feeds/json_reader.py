@@ -5,6 +5,7 @@ A block that Arrow refuses, or may have read wrongly, is halved until single lin
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
@@ -46,6 +47,11 @@ class JsonReader:
 
     def __init__(self, known: pa.Schema, told: Told) -> None:
         self.known, self._told = known, told
+
+    def learn(self, types: pa.Schema) -> None:
+        """Take note of types that a schema has said; where they contradict what is known, lines will be told."""
+        with contextlib.suppress(pa.ArrowException, TypeError):
+            self.known = _both(self.known, types)
 
     def read(self, given: NumberedLines) -> tuple[pa.Table, Any]:
         """Return the lines that can be read as a table, and their numbers."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.errors import AfaError, did_you_mean
+from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.feeds.feed_times import Converter, TimeColumns
 from afa.feeds.json_reader import Told
 from punctuation.door import one_array
@@ -56,14 +56,16 @@ class Messages(NamedTuple):
         version = None if self.version is None else self.version.filter(chosen)
         return Messages(self.rows.filter(chosen), self.sign[mask], version, self.numbers[mask])
 
-    def and_then(self, other: Messages) -> Messages:
+    def and_then(self, *others: Messages) -> Messages:
         """Return these messages, and others behind them."""
-        version = None
-        if self.version is not None and other.version is not None:
-            version = one_array(pa.chunked_array([self.version, other.version]))
-        rows = pa.concat_tables([self.rows, other.rows], promote_options="permissive")
-        sign, numbers = (np.concatenate(pair) for pair in ((self.sign, other.sign), (self.numbers, other.numbers)))
-        return Messages(rows, sign, version, numbers)
+        parts, version = (self, *others), None
+        if self.version is not None:
+            version = one_array(pa.chunked_array([part.version for part in parts]))
+        try:
+            rows = pa.concat_tables([part.rows for part in parts], promote_options="permissive")
+        except (pa.ArrowException, TypeError) as error:
+            raise ChangeError(f"expected columns of the types of the rows before but got others: {error}") from error
+        return Messages(rows, np.concatenate([p.sign for p in parts]), version, np.concatenate([p.numbers for p in parts]))
 
 
 def parts_of(column: Any) -> dict[str, pa.Array]:

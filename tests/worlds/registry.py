@@ -38,6 +38,7 @@ MODULES = {
     "sequence": "tests.uncertain.sequence_worlds",
     "possible": "tests.uncertain.possible_worlds",
     "history": "tests.replay.history_worlds",
+    "feeds": "tests.feeds.worlds",
 }
 
 

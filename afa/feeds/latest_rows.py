@@ -1,0 +1,73 @@
+"""Messages of rows become changes of rows: of each key the largest version is in force, whatever the order; once, if it comes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.errors import ChangeError, LateEventError
+from afa.feeds.messages import Messages
+from punctuation.door import one_array
+from speculation.ids import Ids
+
+VERSION, LE = " version", " le"
+"""Columns beside those of a row, under names that no row has."""
+
+
+class LatestRows:
+    """The rows of a table in force, by key: `speculation.Ids`, and what truncations take out. It holds the table.
+
+    ``fault`` is told of messages that have one key and version and say different things; None: they are refused.
+    """
+
+    def __init__(self, key: Sequence[str], fault: Callable[[str], None] | None) -> None:
+        told = fault and (lambda change: fault(f"expected one row of a key and version but got another, {change.payload}"))
+        self._ids = Ids(tuple(key), on_repeat="update", version=VERSION, late=told or "raise")
+        self._key, self._schema, self._truncated = list(key), pa.schema([]), None
+
+    def changes(self, given: Messages) -> pa.Table:
+        """Return what messages change: rows with ``diff``."""
+        table = self._in_one_schema(given)
+        emptied = given.sign == 0
+        if emptied.any():
+            latest = pc.max(table[VERSION].filter(pa.array(emptied))).as_py()
+            self._truncated = latest if self._truncated is None else max(latest, self._truncated)
+            table = pa.concat_tables([table.filter(pa.array(~emptied)), self._removals()])
+        if self._truncated is not None:  # what is older says that the row is gone since then
+            old = one_array(pc.less(table[VERSION], pa.scalar(self._truncated)))
+            for name, value in ((VERSION, self._truncated), ("diff", -1)):
+                column = pc.if_else(old, pa.scalar(value, table[name].type), one_array(table[name]))
+                table = table.set_column(table.column_names.index(name), name, column)
+        try:
+            found = self._ids.push_many(table) if len(table) else table
+        except LateEventError as error:
+            raise ChangeError(str(error)) from None
+        found = found.drop_columns([VERSION, "le"])
+        return found.rename_columns(["le" if name == LE else name for name in found.column_names])
+
+    def _in_one_schema(self, given: Messages) -> pa.Table:
+        """Return messages as a table whose columns are those of all messages so far; so are then the rows that are held."""
+        rows = given.rows.rename_columns([LE if name == "le" else name for name in given.rows.column_names])
+        rows = rows.append_column(VERSION, given.version).append_column("le", pa.array(np.zeros(len(rows), np.int64)))
+        try:
+            schema = pa.unify_schemas([self._schema, rows.schema], promote_options="permissive")
+        except (pa.ArrowException, TypeError) as error:
+            raise ChangeError(f"expected columns of the types of the rows before but got others: {error}") from error
+        if schema != self._schema:
+            self._schema, held = schema, self._ids.rows.tables
+            held[:] = [self._as_all(part).combine_chunks() for part in held]
+        return self._as_all(rows).append_column("diff", pa.array(given.sign.astype(np.int64)))
+
+    def _as_all(self, rows: pa.Table) -> pa.Table:
+        return pa.concat_tables([self._schema.empty_table(), rows], promote_options="permissive").combine_chunks()
+
+    def _removals(self) -> pa.Table:
+        """Return a message for each row in force; the truncation makes a removal of those that are older."""
+        _, places = self._ids.entries.places()
+        held = self._ids.rows.take(places) if len(places) else self._schema.empty_table()
+        older = held.filter(pc.less(held[VERSION], pa.scalar(self._truncated)))
+        return older.append_column("diff", pa.array(np.full(len(older), -1, np.int64)))
