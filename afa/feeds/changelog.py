@@ -47,6 +47,10 @@ class Changelog:
         return pa.schema([])
 
     @property
+    def exact(self) -> tuple[str, ...]:
+        return (*self._maker.key, *self._order, *VERSIONS)
+
+    @property
     def key(self) -> tuple[str, ...]:
         return self._maker.key
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +40,15 @@ SOURCE = {"lsn": INT, "nextlsn": INT, "index": INT, "file": TEXT, "pos": INT, "r
 SOURCE |= {"event_serial_no": INT, "ts_ms": INT, "db": TEXT, "schema": TEXT, "table": TEXT}
 BODY = {"op": TEXT, "before": STRUCT, "after": STRUCT, "ts_ms": INT, "source": pa.struct(SOURCE)}
 BODY |= {"transaction": pa.struct({"id": TEXT, "total_order": INT})}
-ENVELOPE = pa.schema(BODY | {"payload": pa.struct(BODY), "key": STRUCT, "value": pa.struct(BODY | {"payload": pa.struct(BODY)})})
+SHAPES = {
+    (): BODY,
+    ("payload",): {"payload": pa.struct(BODY)},
+    ("value",): {"key": STRUCT, "value": pa.struct(BODY)},
+    ("value", "payload"): {"key": STRUCT, "value": pa.struct({"payload": pa.struct(BODY)})},
+}
+"""Where in a line a message stands, and what a line holds then."""
+LOOKED = 100
+"""So many lines say by majority where that is."""
 SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*')
 KINDS = {"boolean": pa.bool_(), "string": TEXT, "bytes": TEXT, "float": pa.float64(), "double": pa.float64()}
 KINDS |= dict.fromkeys(("int8", "int16", "int32", "int64"), INT)
@@ -49,7 +58,7 @@ TOMBSTONES = (b"", b"null", b'{"schema":null,"payload":null}')
 class Debezium:
     """The decoder of Debezium's messages."""
 
-    known = ENVELOPE
+    known = pa.schema([])
 
     def __init__(self, asked: FeedOptions, told: Told) -> None:
         self._asked, self._told = asked, told
@@ -58,16 +67,31 @@ class Debezium:
         self._prefix = b"\0"  # how the lines before began: their schema
         self._converters: dict[str, Converter] = {}
         self._columns: dict[str, pa.DataType] = {}
+        self._shape: tuple[str, ...] | None = None
 
     def lines(self, given: NumberedLines) -> NumberedLines:
         """Return the lines that say something, without their schemas, which are taken note of."""
         given = given.where([line.strip() not in TOMBSTONES for line in given.lines])
-        return given._replace(lines=[self._plain(line) for line in given.lines])
+        if any(b'"payload"' in line for line in given.lines[:LOOKED]) or b'"payload"' in b"\n".join(given.lines):
+            given = given._replace(lines=[self._plain(line) for line in given.lines])
+        if self._shape is None and given.lines:
+            self._shape = Counter(map(_shape_of, given.lines[:LOOKED])).most_common(1)[0][0]
+        return given
 
     def types(self) -> pa.Schema:
-        """Return the types that are known by schemas."""
-        row = pa.struct([("before", pa.struct(self._columns)), ("after", pa.struct(self._columns))])
-        return pa.schema([("payload", row)] if self._columns else [])
+        """Return the types of a line's fields, those that schemas have said among them."""
+        shape = self._shape or ()
+        found = pa.schema(SHAPES[shape])
+        if self._columns:
+            row: Any = {name: pa.struct(self._columns) for name in ("before", "after")}
+            for name in reversed(shape):
+                row = {name: pa.struct(row)}
+            found = pa.unify_schemas([found, pa.schema(row)], promote_options="permissive")
+        return found
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        return self._maker.key
 
     def messages(self, table: pa.Table, numbers: Any) -> Messages:
         return self._maker.messages(self._envelope(table, numbers), self._converters)
@@ -108,20 +132,19 @@ class Debezium:
         for field in row.get("fields", ()):
             convert = converter_of(field.get("name", ""), field.get("parameters", {}))
             if convert is not None:
-                self._converters[field["field"]] = convert
+                self._converters.setdefault(field["field"], convert)
             if field["type"] in KINDS:
-                self._columns[field["field"]] = KINDS[field["type"]]
+                self._columns.setdefault(field["field"], KINDS[field["type"]])
 
     def _envelope(self, table: pa.Table, numbers: Any) -> pa.Table:
         """Return the envelopes of messages, without tombstones."""
         whole = {name: one_array(table[name]) for name in table.column_names}
         body, key = whole, whole.get("key")
-        for name in ("value", "payload"):
-            if name in body and body[name].null_count < len(table):
-                body = parts_of(body[name])
+        for name in self._shape or ():
+            body = parts_of(body.get(name, pa.nulls(len(table))))
         there = np.ones(len(table), np.bool_)
         if key is not None and key.null_count < len(table):
-            there = missing(key) | ~missing(body["op"])
+            there = missing(key) | ~missing(body.get("op", pa.nulls(len(table))))
             key = parts_of(key).get("payload", key)
         nothing = pa.nulls(len(table))
         columns = {name: body.get(name, nothing) for name in ("op", "before", "after")}
@@ -153,3 +176,19 @@ class Debezium:
         if self._asked.version:
             raise AfaError(f"no {self._asked.version[0]!r} in the messages, by which version= orders them")
         return version_of([pa.nulls(len(ops), INT)]), without
+
+
+def _shape_of(line: bytes) -> tuple[str, ...]:
+    """Return where in a line its message stands."""
+    shape, found = list[str](), json.loads(line) if _is_object(line) else {}
+    for name in ("value", "payload"):
+        if isinstance(found, dict) and name in found and "op" not in found:
+            shape, found = [*shape, name], found[name]
+    return tuple(shape)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return bool(strict(line))
+    except ValueError:
+        return False

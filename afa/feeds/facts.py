@@ -51,7 +51,16 @@ def facts(changes: pa.Table, said: Mapping[str, str]) -> pa.Table:
         parts.append(part)
         places.append(np.flatnonzero(there.to_numpy()) * len(said) + i)
     order = np.argsort(np.concatenate(places), kind="stable")
-    kinds = {part.schema.field("le").type for part in parts if len(part)}
-    if len(kinds) > 1:
+    parts = _in_one_unit([part for part in parts if len(part)] or parts[:1])
+    return pa.concat_tables(parts).take(pa.array(order))
+
+
+def _in_one_unit(parts: list[pa.Table]) -> list[pa.Table]:
+    """Return tables whose times are of one type: the finest of theirs."""
+    kinds = {part.schema.field("le").type for part in parts}
+    if len(kinds) == 1:
+        return parts
+    if len({getattr(kind, "tz", str(kind)) for kind in kinds}) > 1:
         raise AfaError(f"expected columns of one type as times of facts but got {', '.join(sorted(map(str, kinds)))}")
-    return pa.concat_tables([part for part in parts if len(part)] or parts[:1]).take(pa.array(order))
+    finest = max(kinds, key=lambda kind: ("s", "ms", "us", "ns").index(kind.unit))
+    return [part.set_column(part.column_names.index("le"), "le", part["le"].cast(finest)) for part in parts]

@@ -94,6 +94,7 @@ class ChangeFeed:
         self._decoder = FORMATS[format](asked, self._told)
         self._reader = JsonReader(self._decoder.known, self._told)
         self._latest: LatestRows | None = None
+        self._none = pa.table({"le": pa.array([], pa.int64()), "diff": pa.array([], pa.int64())})
 
     def push(self, given: Any) -> pa.Table:
         """Take messages: lines (text, bytes, pairs of key and value), a table, or the path of a file of lines.
@@ -115,12 +116,13 @@ class ChangeFeed:
             return self._decoder.messages(*block)
         lines = self._decoder.lines(block)
         self._reader.learn(self._decoder.types())
+        self._reader.exact = self._decoder.exact
         table, numbers = self._reader.read(lines)
         return self._decoder.messages(table, numbers) if len(table) else NONE
 
     def _changes(self, parts: list[Messages]) -> pa.Table:
         if not parts:
-            return pa.table({"le": pa.array([], pa.int64()), "diff": pa.array([], pa.int64())})
+            return self._none
         whole = parts[0] if len(parts) == 1 else parts[0].and_then(*parts[1:])
         if whole.version is None:
             changes = whole.rows.append_column("diff", pa.array(whole.sign.astype(np.int64)))
@@ -128,7 +130,11 @@ class ChangeFeed:
             if self._latest is None:
                 self._latest = LatestRows(self._decoder.key, None if self._on_fault == "raise" else self._fault)
             changes = self._latest.changes(whole)
-        return facts_of(changes, self._facts) if self._facts else changes
+        if not len(changes) and not set(self._facts.values()) <= {*changes.column_names}:
+            return self._none
+        changes = facts_of(changes, self._facts) if self._facts else changes
+        self._none = changes.schema.empty_table()
+        return changes
 
     def _told(self, number: int, text: str) -> None:
         self._fault(f"line {number}: {text}")

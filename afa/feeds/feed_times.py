@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.errors import AfaError
 from afa.feeds.json_reader import Told
 from afa.io.file_columns import timestamps_of_text
 from punctuation.door import one_array
@@ -61,7 +60,7 @@ class TimeColumns:
 
     def __init__(self, names: Sequence[str], told: Told) -> None:
         self._names, self._told = names, told
-        self._kinds: dict[str, pa.DataType] = {}
+        self._kind: pa.DataType | None = None  # of text
 
     def converted(self, rows: pa.Table, numbers: Any, there: Any, converters: Mapping[str, Converter]) -> tuple[pa.Table, Any]:
         """Return rows with times in place of text and of what a schema says, and which of those that are ``there`` are wrong."""
@@ -73,24 +72,30 @@ class TimeColumns:
             if column.null_count == len(column):  # nobody knows yet whether its times have a zone
                 rows = rows.set_column(rows.column_names.index(name), name, pa.nulls(len(column)))
                 continue
-            convert = converters.get(name) or self._convert(name, column)
+            convert = converters.get(name) or self._convert(column)
             if convert is None:
                 continue
             made, wrong = _each(column, convert)
-            if made.null_count < len(made):
-                self._kinds.setdefault(name, made.type)
+            if made.null_count < len(made) and name not in converters and pa.types.is_timestamp(made.type):
+                self._kind = made.type
             for i in np.flatnonzero(wrong & there).tolist():
                 self._told(int(numbers[i]), f"expected {_wanted(made.type)} in {name!r} but got {_shown(column[i])}")
             rows, bad = rows.set_column(rows.column_names.index(name), name, made), bad | (wrong & there)
         return rows, bad
 
-    def _convert(self, name: str, column: pa.Array) -> Converter | None:
+    def _convert(self, column: pa.Array) -> Converter | None:
         if pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
             return None
+        if pa.types.is_floating(column.type):
+            return lambda part: part.cast(pa.int64())
         if not pa.types.is_string(column.type):
-            raise AfaError(f"expected ints, text or times in column {name!r} but got {column.type}")
-        kind = self._kinds.get(name)
+            return _no_times
+        kind = self._kind
         return _times_of_text if kind is None else lambda part: part.cast(kind)
+
+
+def _no_times(column: pa.Array) -> pa.Array:
+    raise ValueError
 
 
 def _times_of_text(column: pa.Array) -> pa.Array:

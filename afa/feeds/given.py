@@ -61,6 +61,8 @@ def lines_in(text: bytes, first: int) -> NumberedLines:
 
 def _line(given: Any) -> bytes:
     """Return a line as bytes; of a key and a value, as Kafka has them, one that holds both; of an object its text."""
+    if type(given) is bytes and b"\n" not in given:
+        return given
     if isinstance(given, tuple) and len(given) == 2:
         key, value = (_line(part) for part in given)
         return value if key == b"null" else b'{"key":' + key + b',"value":' + value + b"}"

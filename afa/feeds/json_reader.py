@@ -9,7 +9,7 @@ import contextlib
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,8 @@ class JsonReader:
 
     def __init__(self, known: pa.Schema, told: Told) -> None:
         self.known, self._told = known, told
+        self.exact: Collection[str] = ()
+        """Names of fields that hold no float: as ints among floats they might be rounded."""
 
     def learn(self, types: pa.Schema) -> None:
         """Take note of types that a schema has said; where they contradict what is known, lines will be told."""
@@ -81,7 +83,7 @@ class JsonReader:
         text.decode()
         _check_brackets(text, lines)
         table, known = self._parsed(text, self.known)
-        if len(table) != len(lines) or _may_be_rounded(table):
+        if len(table) != len(lines) or _may_be_rounded(table) or self._inexact(table.schema):
             raise ValueError
         self.known = known
         return table
@@ -90,6 +92,8 @@ class JsonReader:
         try:
             strict(line)
             alone, _ = self._parsed(line, None)
+            if name := self._inexact(alone.schema):
+                raise ValueError(f"expected an int, a bool or text in {name!r} but got a float")
         except ValueError as error:  # Arrow's, too
             self._told(number, str(error).split("\n")[0])
             return None
@@ -99,6 +103,12 @@ class JsonReader:
             self._told(number, _conflict(self.known, alone.schema))
             return None
         return table
+
+    def _inexact(self, fields: pa.Schema | pa.StructType) -> str | None:
+        """Return the name of a float where none may be."""
+        inner = (self._inexact(field.type) for field in fields if pa.types.is_struct(field.type))
+        own = (field.name for field in fields if field.name in self.exact and pa.types.is_floating(field.type))
+        return next((name for name in (*own, *inner) if name), None)
 
     def _parsed(self, text: bytes, known: pa.Schema | None) -> tuple[pa.Table, pa.Schema]:
         """Return a table whose text is text, also where it looks like times, and all that is known of types then."""

@@ -41,6 +41,10 @@ class Maxwell:
         return pa.schema([])
 
     @property
+    def exact(self) -> tuple[str, ...]:
+        return self._maker.key
+
+    @property
     def key(self) -> tuple[str, ...]:
         return self._maker.key
 
@@ -57,8 +61,13 @@ class Maxwell:
             self._maker.key = tuple(keys[0].as_py())
         offset = pc.coalesce(whole["xoffset"], pc.if_else(pc.fill_null(whole["commit"], False), LAST, None))
         data, old, gone = parts_of(whole["data"]), parts_of(whole["old"]), pc.equal(ops, "d")
-        before = {name: data[name] if name not in old else pc.if_else(gone, data[name], old[name].cast(data[name].type)) for name in data}
-        before = {name: column if name in old else pc.if_else(gone, column, None) for name, column in before.items()}
+        nothing = pa.nulls(len(table))
+        before = {}
+        for name in self._maker.key:
+            was, now = old.get(name, nothing), data.get(name, nothing)
+            before[name] = was if gone.false_count == len(table) or was.type != now.type else pc.if_else(gone, now, was)
+            if pa.types.is_null(was.type):
+                before[name] = pc.if_else(gone, now, None)
         columns = {
             "op": ops,
             "before": pa.StructArray.from_arrays([*before.values()], [*before]) if before else pa.nulls(len(table)),

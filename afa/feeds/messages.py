@@ -104,6 +104,7 @@ class MessageMaker:
         self.key = asked.key
         self._times = TimeColumns(asked.times, told)
         self._tables: set[str] = set()
+        self._key_kinds: dict[str, pa.DataType] = {}
 
     def messages(self, envelope: pa.Table, converters: Mapping[str, Converter]) -> Messages:
         """Return what a block's envelopes say; ``converters``: what makes of columns the type that a schema says."""
@@ -113,13 +114,15 @@ class MessageMaker:
         self.key = self.key or tuple(key)
         if not self.key and (sign != 0).any():
             raise AfaError("expected key=, the columns that tell one row of the table from another, but got none")
+        numbers = envelope["number"].to_numpy()
+        wrong = (sign > 0) & missing(envelope["after"])
+        self._tell(numbers[wrong], "expected a row in 'after' but got none")
+        for fields in (after, key, before):
+            wrong |= self._of_other_types(fields, numbers, wrong)
         old = {name: _first(n, before.get(name), key.get(name), after.get(name)) for name in self.key}
         new = {name: _first(n, after.get(name), key.get(name)) for name in self.key}
         ids = {name: _chosen(sign > 0, new[name], old[name]) for name in self.key}
         rows = pa.table({**after, **ids})
-        numbers = envelope["number"].to_numpy()
-        wrong = (sign > 0) & missing(envelope["after"])
-        self._tell(numbers[wrong], "expected a row in 'after' but got none")
         for name in self.key:
             none = (sign != 0) & ~wrong & missing(rows[name])
             self._tell(numbers[none], f"expected a value of the key {name!r} but got none")
@@ -157,6 +160,20 @@ class MessageMaker:
             found = found._replace(sign=np.where(none, np.int8(-1), given.sign))
             bad |= none & (given.version is None)
         return found.where(~(wrong | bad))
+
+    def _of_other_types(self, fields: dict[str, pa.Array], numbers: Any, wrong: Any) -> Any:
+        """Return the messages whose key has another type than in those before; the values go."""
+        found = np.zeros(len(numbers), np.bool_)
+        for name in self.key:
+            column = fields.get(name)
+            if column is None or column.null_count == len(column):
+                fields.pop(name, None)
+            elif column.type != self._key_kinds.setdefault(name, column.type):
+                there = ~missing(column)
+                self._tell(numbers[there & ~wrong], f"expected {self._key_kinds[name]} in the key {name!r} but got {column.type}")
+                found |= there
+                del fields[name]
+        return found
 
     def _of_table(self, envelope: pa.Table) -> pa.Table:
         """Return the messages of the table that is asked for; refuse several, where none is."""
@@ -208,6 +225,6 @@ def _moved(before: Mapping[str, pa.Array], after: Mapping[str, pa.Array], key: S
     """Return which rows have another key than before; what is null before is not known."""
     found = np.zeros(n, np.bool_)
     for name in key:
-        if name in before and name in after and not pa.types.is_null(before[name].type) and not pa.types.is_null(after[name].type):
+        if name in before and name in after:
             found |= pc.fill_null(pc.not_equal(before[name], after[name]), False).to_numpy(zero_copy_only=False)
     return found
