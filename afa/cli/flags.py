@@ -24,7 +24,25 @@ FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --fo
 OLD_NAMES = {"--le": "--time", "--re": "--until", "--cancel": "--id", "--sequence": "--order-by", "--sigma": "--speculation"}
 
 
-InputFormat = enum.Enum("InputFormat", {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"})
+class InputFormat(enum.Enum):
+    """The form of an input; behind the first three, messages of databases."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    debezium = "debezium"
+    wal2json = "wal2json"
+    maxwell = "maxwell"
+    delta = "delta"
+    iceberg = "iceberg"
+    hudi = "hudi"
+    flink = "flink"
+    changelog = "changelog"
+
+
+FEEDS = tuple(form.value for form in InputFormat)[3:]
+"""Formats of messages, which `afa.feeds` reads."""
+OutputFormat = enum.Enum("OutputFormat", {"changes": "changes", "debezium": "debezium", "upsert": "upsert"})
 Labels = enum.Enum("Labels", {"code": "code", "names": "names"})
 Tick = enum.Enum("Tick", {"s": "s", "ms": "ms", "us": "us", "ns": "ns"})
 InputEnd = enum.Enum("InputEnd", {"latest": "latest", "forever": "forever"})
@@ -126,7 +144,11 @@ FLAGS: dict[str, Flag] = {
     "on_repeat": Flag(TEXT, None, COLUMNS, "update: a row of an id that is known is another version of its event; wants --version.",
         "update"),
     "version": Flag(TEXT, None, COLUMNS, "What orders the versions of an id; the largest counts, in any order of arrival.", "COL"),
-    "format": Flag(InputFormat | None, None, COLUMNS, "Form of INPUT, where its extension does not tell."),
+    "format": Flag(InputFormat | None, None, COLUMNS, "Form of INPUT, where its extension does not tell; or what its lines are: "
+        "messages of a database, with --id, the columns that tell its rows apart."),
+    "table": Flag(TEXT, None, COLUMNS, "The table that is read, where messages are of several.", "TABLE"),
+    "fact": Flag(TEXTS, None, COLUMNS, "Of a row of messages: an event of type NAME at the time in COL, if there is one; may be "
+        "repeated, in place of --time.", "NAME=COL"),
     "type": Flag(TEXT, None, COLUMNS, "The column of events' types, for a query in text.", "COLUMN"),
     "window": Flag(TEXT, None, ORDER, "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of "
         "ticks.", "DURATION", AT_LEAST_ONE),
@@ -177,6 +199,10 @@ FLAGS: dict[str, Flag] = {
     "state_every": Flag(TEXT, None, RESULT, "How often that is written: each so many rows, or a time. By default 5s.", "ROWS|TIME",
         AT_LEAST_ONE),
     "follow": Flag(bool, False, RESULT, "With --state: at the end of INPUT wait for more, until Ctrl-C; no watermark ends it."),
+    "output_format": Flag(OutputFormat, OutputFormat.changes, RESULT, "How --output tells changes: each with its sign; as "
+        "Debezium's messages; as rows to write over others of their id, those with diff -1 to be deleted."),
+    "output_id": Flag(TEXTS, None, RESULT, "A column that identifies a match in --output-format; may be repeated. By default the "
+        "key.", "COL"),
     "force": Flag(bool, False, RESULT, "Write over a file that is there and of another kind; never over one that is read."),
     "metrics": Flag(TEXT, None, RESULT, "Serve the run's numbers for Prometheus at PORT, /metrics, and whether it takes rows, "
         "/healthz; on this machine only, unless HOST:PORT is said.", "PORT"),
@@ -184,7 +210,7 @@ FLAGS: dict[str, Flag] = {
         more={"callback": log_as, "is_eager": True}),
     "quiet": Flag(bool, False, RESULT, "No progress bar, no summary.", short=("-q",)),
 }  # fmt: skip
-OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "on_repeat", "version", "format", "type")
+OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "on_repeat", "version", "format", "type", "table", "fact")
 """What says how an input is read."""
 
 

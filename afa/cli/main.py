@@ -262,7 +262,7 @@ def devices() -> None:
 
 
 @app.command(cls=Command)
-@takes("time", "key", "format")
+@takes("time", "key", "format", "id")
 def new(
     pattern: Annotated[Path, typer.Argument(metavar="PATTERN.py", help="The file to write; it may not be there yet.")],
     file: Annotated[str | None, typer.Option("--from", metavar="INPUT", help=f"{o.FILE} Left out: an example.")] = None,
@@ -281,7 +281,7 @@ def new(
     with plain_exit():
         if file is not None:
             form = said["format"]
-            write_new(pattern, file, form.value if form else None, said["time"], list(dict.fromkeys(said["key"] or ())))
+            write_new(pattern, file, form.value if form else None, said["time"], list(dict.fromkeys(said["key"] or ())), said["id"])
         elif any(said.values()):
             raise typer.BadParameter("expected --from INPUT beside --time, --key and --format")
         else:

@@ -22,11 +22,13 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError, tell
+from afa.cli.flags import FEEDS
 from afa.errors import AfaError, did_you_mean
+from afa.feeds.feed_source import FeedSource, format_of
 from afa.io.event_class import BESIDE, is_field, times_among
 from afa.io.file_columns import ANY, FileColumn
 from afa.io.file_writing import writable
-from afa.io.files import open_source
+from afa.io.files import SUFFIXES, comes_once, open_source
 from afa.io.text_files import FileSource, JsonLines
 from punctuation.door import scalar_of
 from punctuation.timestamps import is_time_type
@@ -38,6 +40,8 @@ TIMES = ("at", "ts", "time", "timestamp", "when", "date", "datetime", "le")
 KEYS = ("id", "key", "symbol", "card", "user", "account", "customer", "device", "sensor", "order", "session", "host")
 WINDOWS = {"1 second": 1, "10 seconds": 10, "1 minute": 60, "10 minutes": 600, "1 hour": 3600, "1 day": 86400, "1 week": 604800}
 NAME = "pattern"
+LINES = [suffix for suffix, form in SUFFIXES.items() if form == "jsonl"]
+"""How files of JSON lines end, whose messages are recognised."""
 
 TEMPLATE = '''"""A first pattern over the columns of {file}: {words}.
 
@@ -75,12 +79,19 @@ class ColumnField(NamedTuple):
         return f"    {self.name}: {self.type.__name__}{' | None' if self.optional else ''}"
 
 
-def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: Sequence[str]) -> None:
-    """Write ``pattern``, a file of Python that is not there yet, for the columns of ``file``."""
+def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: Sequence[str], id: str | None = None) -> None:
+    """Write ``pattern``, a file of Python that is not there yet, for the columns of ``file``; ``id``: those of messages' keys."""
     if pattern.suffix != ".py":
         raise typer.BadParameter(f"expected a name that ends in .py but got {pattern.name!r}", param_hint="PATTERN")
-    source = open_source(file, form)
-    text = new_pattern(str(pattern), file, source, le, key, "" if form is None else f" --format {form}")
+    known = None if form not in (None, *FEEDS) or comes_once(file) or Path(file).suffix not in LINES else format_of(file)
+    if known is not None or form in FEEDS:
+        form = form or known.name  # type: ignore[union-attr]
+        id = id or (None if known is None else known.key)
+        source: FileSource = FeedSource(file, form, {"key": id and id.split(","), "time": le}, "drop")
+        said = f" --format {form}{'' if id is None else f' --id {in_docstring(shlex.quote(id))}'}"
+    else:
+        source, said = open_source(file, form), "" if form is None else f" --format {form}"
+    text = new_pattern(str(pattern), file, source, le, key, said)
     write_where_nothing_is(pattern, text)
     tell(f"wrote {pattern}; how it is run stands at its top")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError, tell
+from afa.cli.flags import FEEDS
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.io.file_bytes import STREAM
 from afa.io.file_writing import WRITTEN
@@ -67,6 +68,10 @@ class CommandRequest(NamedTuple):
     state: str | None = None
     state_every: int | str | None = None
     follow: bool = False
+    output_format: str = "changes"
+    output_id: tuple[str, ...] = ()
+    feed: Mapping[str, Any] | None = None
+    """Where the input is messages of a database: the options of their feed. ``id`` and ``until`` are told it, ``time`` is le."""
     made: tuple[str, ...] = ()
     """Of the keys those that no column holds: what a query computes of its rows, or takes from matches."""
 
@@ -82,7 +87,24 @@ class CommandRequest(NamedTuple):
             )
         if found.get("partial_matches") == 0:  # any number
             found["partial_matches"] = None
-        return cls(pattern, file, **found | {"keys": tuple(dict.fromkeys(found.get("keys", ())))})
+        table, facts = found.pop("table", None), found.pop("fact", ())
+        job = cls(pattern, file, **found | {"keys": tuple(dict.fromkeys(found.get("keys", ())))})
+        if job.form in FEEDS:
+            return job._of_feed(table, facts)
+        if table is not None or facts:
+            raise CommandError("expected --format of a database's messages, debezium for example, beside --table and --fact")
+        return job
+
+    def _of_feed(self, table: str | None, facts: Sequence[str]) -> CommandRequest:
+        """Return the request whose input is the changes that messages make."""
+        if self.diff or self.insert or self.retract:
+            raise CommandError(f"--diff can't be combined with --format {self.form} because its messages say what they do")
+        said = dict(text.partition("=")[::2] for text in facts)
+        if not all(name and column for name, column in said.items()):
+            raise CommandError(f"expected --fact NAME=COL but got {next(text for text in facts if not all(text.partition('=')))}")
+        key = list(self.id) or None
+        feed = {"key": key, "time": self.time, "until": self.until, "facts": said, "table": table}
+        return self._replace(feed=feed, id=(), time="le", until=self.until and "re")
 
     @property
     def said(self) -> dict[str, Any]:
@@ -154,7 +176,7 @@ def _late(change: Any) -> None:
     tell(f"late: {change}", "late", key=change.key, le=change.le, re=change.re, diff=change.diff, row=row)
 
 
-NO_OPTIONS = ("pattern", "file", "made")
+NO_OPTIONS = ("pattern", "file", "feed", "made")
 """What of a request no option says."""
 IN_JOB = {"key": "keys", "format": "form"}
 """What of the options of a command is called otherwise here."""

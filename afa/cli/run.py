@@ -12,6 +12,8 @@ from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import Follow, make_log
 from afa.cli.metrics_server import served
+from afa.cli.opened_input import opened, tell_faults
+from afa.cli.output_form import shape_of
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -23,7 +25,7 @@ from afa.errors import AfaError, AutomatonError
 from afa.explain.reasons import Reasons
 from afa.explain.tracing.recorder import Trace
 from afa.io.file_writing import writable
-from afa.io.files import comes_once, open_source
+from afa.io.files import comes_once
 from afa.io.text_files import FileSource
 from afa.io.whole_file import write_text
 from afa.language.stacked_query import StackedQuery
@@ -68,7 +70,7 @@ def run(job: CommandRequest) -> None:
     if job.arcs is not None and comes_once(job.file):  # its first row may be late: the arc log is there before it
         make_log(job.arcs, given, job.tick)
     with served(job.metrics) as metrics:
-        made = PatternRun.of(job, given, open_source(job.file, job.form))
+        made = PatternRun.of(job, given, opened(job))
         check_threads(made)
         explained = job.reasons or job.report is not None
         operator = made.operator(*OPTIONS, own_arcs=explained or job.arcs is not None, **({"lineage": True} if explained else {}))
@@ -93,9 +95,10 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
         if not (job.quiet or stacked) and any(arc.kind == TIMEOUT for arc in made.automaton.arcs):
             summary.open = still_open(operator)
         screen.finish(summary)
+    tell_faults(source, job)
     why = ""
     if not (summary.inserted or stacked) and not job.id and not (job.quiet and job.report is None):
-        again = Input(job, open_source(job.file, job.form), made.events) if source.again else [batches_in.first]
+        again = Input(job, opened(job._replace(late="drop")), made.events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
     if advice is not None:
@@ -126,7 +129,8 @@ def _drive(
     if isinstance(operator, Reasons) and batches_in.times is not None:  # whose sentences tell times where the input has some
         operator.tell_times(getattr(batches_in.times.times.type, "tz", None))
     each = (job.reasons or job.report is not None) and job.batch is None  # reasons are told of each row as it came
-    with writing(job.output, out.schema) as write:
+    shape = shape_of(job, out.schema)
+    with writing(job.output, shape(out.schema.empty_table()).schema) as write:
 
         def push(*items: Any) -> None:
             batch = [out.none, *items]
@@ -137,7 +141,7 @@ def _drive(
                     found = out.in_schema(part)
                     summary.count(out.les(found), found["diff"].to_numpy(), batches_in.latest)
                     screen.show(found, summary)
-                    write(found)
+                    write(shape(found))
             if follow is not None:
                 follow.tell()
 

@@ -16,13 +16,13 @@ from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.log import as_json
+from afa.cli.opened_input import opened
 from afa.cli.pattern_run import PatternRun
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.frame_reading import FrameReading
 from afa.io.file_bytes import STREAM
-from afa.io.files import open_source
 from afa.io.frame import Frame
 from afa.io.table_times import as_times, leaving
 from afa.io.text_files import FileSource
@@ -45,7 +45,7 @@ def sweep(job: CommandRequest) -> None:
     _check_names(make, labels, job.pattern)
     check_output(job.output, None, reads(job), job.force)
     points = [dict(zip(labels, values)) for values in zip(*labels.values())]
-    source = open_source(job.file, job.form)
+    source = opened(job)
     made = _bound([_made(make, point) for point in points], source, job)
     job, shown = made[0].job, made[0].pattern.shown
     options = Options(**made[0].options("key", "window", "order_by", "tick", "longest"))

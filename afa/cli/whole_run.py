@@ -84,6 +84,8 @@ def _named(text: str, files: Mapping[str, str]) -> Collection[str]:
 def _by_duckdb(job: CommandRequest, text: str, files: dict[str, str]) -> None:
     from afa.duckdb.con_statements import over_files
 
+    if job.feed is not None:
+        raise CommandError(f"--format {job.form} can't be combined with a statement that takes a relational engine")
     other = next((name for name in job.said if name not in TAKEN), None)
     if other is not None:
         raise CommandError(f"--{other.replace('_', '-')} can't be combined with a statement that takes a relational engine")

@@ -23,12 +23,12 @@ from afa import BEGINNING, FOREVER, Operator, Punctuation
 from afa.cli.batches_in import Input
 from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, one_line
+from afa.cli.opened_input import opened
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.errors import AfaError
 from afa.explain.funnel.counted import FunnelSource, funnel_of
 from afa.explain.funnel.funnel import ARC_COLUMNS, STATE_COLUMNS, Funnel
-from afa.io.files import open_source
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
@@ -114,7 +114,7 @@ def why(job: CommandRequest, most: int) -> Funnel:
     """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong."""
     job.check()
     given = given_pattern(job.pattern, WHY)
-    made = PatternRun.of(job, given, open_source(job.file, job.form), "why")
+    made = PatternRun.of(job, given, opened(job), "why")
     job, automaton = made.job, made.automaton
     operator = (
         made.operator("tick", "id", "on_repeat", "version", own_arcs=True)

@@ -25,7 +25,13 @@ WORDS = dict.fromkeys(("insert", "update_postimage", "update_after", "+i", "+u",
 WORDS |= dict.fromkeys(("delete", "update_preimage", "update_before", "-u", "-d", "d"), -1)
 KIND_COLUMNS = ("_change_type", "_hoodie_operation", "__op", "row_kind", "op")
 VERSIONS = ("_commit_version", "_change_ordinal", "_hoodie_commit_time", "__source_lsn", "__lsn", "__source_ts_ms", "__ts_ms")
-HOUSEKEEPING = ("_commit_timestamp", "_commit_snapshot_id", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path")
+HOUSEKEEPING: tuple[str, ...] = (
+    "_commit_timestamp",
+    "_commit_snapshot_id",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+)
 HOUSEKEEPING += ("_hoodie_file_name", "__deleted", "__table", "__db", "__schema")
 
 
@@ -74,7 +80,9 @@ class Changelog:
             version = version_of([*columns, pa.array((sign > 0).astype(np.int64))])  # of one version the row as it is counts
             wrong |= self._missing(columns[0], self._order[0], numbers, wrong)
         elif self.key:
-            raise AfaError(f"key={', '.join(self.key)} wants version=, a column that orders the changes of a row, but there is none")
+            raise AfaError(
+                f"key={', '.join(self.key)} wants version=, a column that orders the changes of a row, but there is none"
+            )
         for name in self.key:
             if name not in names:
                 raise AfaError(f"expected a column {name!r} of the key but got {', '.join(names)}")

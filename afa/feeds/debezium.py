@@ -128,7 +128,7 @@ class Debezium:
 
     def _learn(self, schema: Mapping[str, Any]) -> None:
         """Take note of the types of the columns of a row."""
-        row = next((field for field in schema["fields"] if field["field"] == "after"), {})
+        row: Any = next((field for field in schema["fields"] if field["field"] == "after"), {})
         for field in row.get("fields", ()):
             convert = converter_of(field.get("name", ""), field.get("parameters", {}))
             if convert is not None:
@@ -159,12 +159,14 @@ class Debezium:
             found = found.append_column("time", pc.coalesce(*times).view(pa.timestamp("ms")))
         version, ordered = self._versions(body, found["op"])
         for number in numbers[there & ~ordered].tolist():
-            self._told(number, f"expected an order ({', '.join(self._order or ('source.lsn', 'source.ts_ms', 'ts_ms'))}) but got none")
+            self._told(
+                number, f"expected an order ({', '.join(self._order or ('source.lsn', 'source.ts_ms', 'ts_ms'))}) but got none"
+            )
         return found.append_column("version", version).filter(pa.array(there & ordered))
 
     def _versions(self, body: Mapping[str, pa.Array], ops: Any) -> tuple[pa.Array, Any]:
         """Return what orders messages, and which have it; those without an operation count as such, they are told anyway."""
-        without = one_array(pc.fill_null(pc.is_in(ops, pa.array(["r", "m"])), True)).to_numpy(zero_copy_only=False)
+        without = ~one_array(pc.is_in(ops, pa.array(["c", "u", "d", "t"]))).to_numpy(zero_copy_only=False)
         asked = [self._order] if self._order else ORDERS
         for paths in asked:
             columns = [path_in(body, path) for path in paths]
@@ -172,7 +174,9 @@ class Debezium:
                 if not without.all():
                     self._order = paths
                 first: Any = columns[0]
-                return version_of([column for column in columns if column is not None]), without | first.is_valid().to_numpy(zero_copy_only=False)
+                return version_of([column for column in columns if column is not None]), without | first.is_valid().to_numpy(
+                    zero_copy_only=False
+                )
         if self._asked.version:
             raise AfaError(f"no {self._asked.version[0]!r} in the messages, by which version= orders them")
         return version_of([pa.nulls(len(ops), INT)]), without

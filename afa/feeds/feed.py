@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,14 +111,19 @@ class ChangeFeed:
         self._rows = first
         return changes
 
+    def keep_types(self, head: ChangeFeed, floats: Collection[str]) -> None:
+        """Read as another feed has read the first lines: its types stay, ints are floats in these columns, and no others."""
+        self._reader.keep(head._reader.known, floats)
+
     def _messages(self, block: NumberedLines | tuple[pa.Table, Any]) -> Messages:
         if not isinstance(block, NumberedLines):
-            return self._decoder.messages(*block)
+            return self._decoder.messages(*block)  # type: ignore[no-any-return]
         lines = self._decoder.lines(block)
         self._reader.learn(self._decoder.types())
-        self._reader.exact = self._decoder.exact
+        self._reader.exact.update(self._decoder.exact)
         table, numbers = self._reader.read(lines)
-        return self._decoder.messages(table, numbers) if len(table) else NONE
+        found: Messages = self._decoder.messages(table, numbers) if len(table) else NONE
+        return found
 
     def _changes(self, parts: list[Messages]) -> pa.Table:
         if not parts:

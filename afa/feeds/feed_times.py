@@ -116,7 +116,10 @@ def _each(column: pa.Array, convert: Converter) -> tuple[pa.Array, Any]:
                 parts.append(convert(column.slice(i, 1)))
             except (pa.ArrowException, ValueError, ArithmeticError):
                 parts.append(None)
-    kind = next((part.type for part, is_null in zip(parts, column.is_null()) if part is not None and not is_null.as_py()), pa.timestamp("ns"))
+    kind = next(
+        (part.type for part, is_null in zip(parts, column.is_null()) if part is not None and not is_null.as_py()),
+        pa.timestamp("ns"),
+    )
     wrong = np.array([part is None or (part.type != kind and part.null_count == 0) for part in parts], np.bool_)
     values = [pa.nulls(1, kind) if bad or part is None or part.null_count else part for part, bad in zip(parts, wrong)]
     return one_array(pa.chunked_array(values, kind)), wrong

@@ -86,6 +86,9 @@ def _lines_of(table: pa.Table, texts: list[str]) -> list[bytes]:
     if "value" in texts and "op" not in table.column_names:
         keys = table["key"].to_pylist() if "key" in texts else [None] * len(table)
         return [_line(pair) for pair in zip(keys, table["value"].to_pylist())]
-    columns = [[_line(text).decode() for text in table[name].to_pylist()] if name in texts else json_texts(table[name]) for name in table.column_names]
+    columns = [
+        [_line(text).decode() for text in table[name].to_pylist()] if name in texts else json_texts(table[name])
+        for name in table.column_names
+    ]
     names = [json.dumps(name) for name in table.column_names]
     return [("{" + ",".join(map(":".join, zip(names, row))) + "}").encode() for row in zip(*columns)]

@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ DEEPEST = 64
 """So deep a line may be nested: Arrow's reader goes down by recursion, without a bound."""
 OPENS = 256
 """A line with more brackets is looked at by itself."""
+NULL = re.compile(rb"(?:^|\})\s*null", re.M)
+"""A null that stands by itself, of which Arrow's reader dies; or text that looks so."""
 EXACT = 2.0**63
 """From here on a float may be an int that Arrow has rounded."""
 Told = Callable[[int, str], None]
@@ -47,8 +50,22 @@ class JsonReader:
 
     def __init__(self, known: pa.Schema, told: Told) -> None:
         self.known, self._told = known, told
-        self.exact: Collection[str] = ()
+        self.exact: set[str] = set()
         """Names of fields that hold no float: as ints among floats they might be rounded."""
+
+    def keep(self, known: pa.Schema, floats: Collection[str]) -> None:
+        """Take over the types of a reader: fields of these names are floats, other ints stay ints."""
+        self.known = pa.schema([self._kept(field, floats) for field in known])
+
+    def _kept(self, field: pa.Field, floats: Collection[str]) -> pa.Field:
+        if pa.types.is_struct(field.type):
+            return field.with_type(pa.struct([self._kept(inner, floats) for inner in field.type]))
+        if not pa.types.is_integer(field.type):
+            return field
+        if field.name in floats:
+            return field.with_type(pa.float64())
+        self.exact.add(field.name)
+        return field
 
     def learn(self, types: pa.Schema) -> None:
         """Take note of types that a schema has said; where they contradict what is known, lines will be told."""
@@ -81,6 +98,8 @@ class JsonReader:
         """Read lines at once. A `ValueError`: Arrow can't be trusted with them."""
         text = b"\n".join(lines)
         text.decode()
+        if NULL.search(text):
+            raise ValueError
         _check_brackets(text, lines)
         table, known = self._parsed(text, self.known)
         if len(table) != len(lines) or _may_be_rounded(table) or self._inexact(table.schema):
@@ -121,7 +140,9 @@ class JsonReader:
 
 def _json(text: bytes, schema: pa.Schema | None) -> pa.Table:
     read = pyarrow.json.ReadOptions(block_size=len(text) + 1, use_threads=False)
-    return pyarrow.json.read_json(io.BytesIO(text), read_options=read, parse_options=pyarrow.json.ParseOptions(explicit_schema=schema))
+    return pyarrow.json.read_json(
+        io.BytesIO(text), read_options=read, parse_options=pyarrow.json.ParseOptions(explicit_schema=schema)
+    )
 
 
 def _check_brackets(text: bytes, lines: Sequence[bytes]) -> None:

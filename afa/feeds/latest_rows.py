@@ -24,10 +24,11 @@ class LatestRows:
     ``fault`` is told of messages that have one key and version and say different things; None: they are refused.
     """
 
-    def __init__(self, key: Sequence[str], fault: Callable[[str], None] | None) -> None:
-        told = fault and (lambda change: fault(f"expected one row of a key and version but got another, {change.payload}"))
+    def __init__(self, key: Sequence[str], fault: Callable[[str], Any] | None) -> None:
+        told: Any = fault and (lambda change: fault(f"expected one row of a key and version but got another, {change.payload}"))
         self._ids = Ids(tuple(key), on_repeat="update", version=VERSION, late=told or "raise")
-        self._key, self._schema, self._truncated = list(key), pa.schema([]), None
+        self._schema: pa.Schema = pa.schema([])
+        self._truncated: Any = None  # the latest version of a truncation
 
     def changes(self, given: Messages) -> pa.Table:
         """Return what messages change: rows with ``diff``."""

@@ -1,9 +1,10 @@
 """Maxwell's messages of MySQL's log.
 
-    {"database": "shop", "table": "orders", "type": "update", "ts": 1449786310, "xid": 940752, "xoffset": 0, "data": {..}, "old": {..}}
+    {"database": "shop", "table": "orders", "type": "update", "ts": 1449786310, "xid": 940752, "xoffset": 0,
+     "data": {"id": 7, "amount": 20}, "old": {"amount": 12.5}}
 
-``old`` has the columns that have changed, as they were. Messages are ordered by ``ts``, ``xid`` and ``xoffset``; the last one of a transaction
-says ``commit``, and has none.
+``old`` has the columns that have changed, as they were. Messages are ordered by ``ts``, ``xid`` and ``xoffset``; the last one of a
+transaction says ``commit``, and has none.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Maxwell:
         at = pc.index_in(kinds, pa.array([*OPS, *SILENT]))
         ops = pc.coalesce(pa.array([*OPS.values(), *["m"] * len(SILENT)]).take(at), kinds)
         silent = pc.equal(ops, "m")
-        for number in numbers[pc.and_(whole["ts"].is_null(), pc.invert(pc.fill_null(silent, False))).to_numpy(zero_copy_only=False)]:
+        for number in numbers[
+            pc.and_(whole["ts"].is_null(), pc.invert(pc.fill_null(silent, False))).to_numpy(zero_copy_only=False)
+        ]:
             self._told(int(number), "expected the time 'ts', which orders messages, but got none")
         keys = whole["primary_key_columns"].drop_null()
         if not self._maker.key and len(keys):

@@ -1,7 +1,7 @@
 """Messages of a change feed, whatever its format: one row a message, with what it says of a row of the table, and its version.
 
-A decoder makes an *envelope* of each block: a table with the columns ``op``, ``before``, ``after``, ``key`` (structs), ``version``, ``time``
-(when the message says that it happened), ``table`` and ``number`` (of its line). `messages_of` makes messages of it.
+A decoder makes an *envelope* of each block: a table with the columns ``op``, ``before``, ``after``, ``key`` (structs), ``version``,
+``time`` (when the message says that it happened), ``table`` and ``number`` (of its line). `MessageMaker` makes messages of it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class MessageMaker:
         self.asked, self._told = asked, told
         self.key = asked.key
         self._times = TimeColumns(asked.times, told)
-        self._tables: set[str] = set()
+        self._table: str | None = None
         self._key_kinds: dict[str, pa.DataType] = {}
 
     def messages(self, envelope: pa.Table, converters: Mapping[str, Converter]) -> Messages:
@@ -145,7 +145,11 @@ class MessageMaker:
         rows, bad = self._times.converted(given.rows, given.numbers, counts, converters)
         for target, name in (("le", asked.time), ("re", asked.until), ("diff", None)):
             if target in rows.column_names and name != target:
-                raise AfaError(f"expected a row without a column {target!r}, as changes have one, but got one")
+                taken = counts & ~missing(rows[target])
+                self._tell(
+                    given.numbers[taken & ~wrong & ~bad], f"expected no {target!r} in a row, as changes have one, but got one"
+                )
+                rows, bad = rows.drop_columns([target]), bad | taken
             if name is not None and name not in rows.column_names and counts.any():
                 raise AfaError(f"no column {name!r} among {', '.join(rows.column_names)}{did_you_mean(name, rows.column_names)}")
             if name not in (None, target) and name in rows.column_names:
@@ -176,17 +180,20 @@ class MessageMaker:
         return found
 
     def _of_table(self, envelope: pa.Table) -> pa.Table:
-        """Return the messages of the table that is asked for; refuse several, where none is."""
+        """Return the messages of the table that is asked for; of the first one, if none is, and others are told."""
         if "table" not in envelope.column_names:
             return envelope
         names, asked = one_array(envelope["table"]), self.asked.table
         if asked is not None:
             last = pc.replace_substring_regex(names, r"^.*\.", "")
             return envelope.filter(pc.fill_null(pc.or_(pc.equal(names, asked), pc.equal(last, asked)), False))
-        self._tables.update(name for name in pc.unique(names).to_pylist() if name is not None)
-        if len(self._tables) > 1:
-            raise AfaError(f"expected table=, one of {', '.join(sorted(self._tables))}, but got none")
-        return envelope
+        there = names.drop_null()
+        self._table = self._table or (there[0].as_py() if len(there) else None)
+        others = pc.fill_null(pc.not_equal(names, pa.scalar(self._table, pa.string())), False).to_numpy(zero_copy_only=False)
+        for i in np.flatnonzero(others).tolist():
+            said = f"expected table=, as messages are of {self._table!r} and {names[i].as_py()!r}, but got none"
+            self._told(envelope["number"][i].as_py(), said)
+        return envelope.filter(pa.array(~others)) if others.any() else envelope
 
     def _known_ops(self, envelope: pa.Table) -> pa.Table:
         """Return the messages with operations that are known and say something of rows; others are told by name."""

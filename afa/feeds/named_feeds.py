@@ -30,7 +30,9 @@ def maxwell(given: Any, **options: Any) -> pa.Table:
 
 
 def changelog(given: Any, **options: Any) -> pa.Table:
-    """Return the changes that rows with a column of kinds make: insert, update_postimage, -U, D ..; with ``key`` and a version in order.
+    """Return the changes that rows with a column of kinds make: insert, update_postimage, -U, D and others.
+
+    With ``key`` and a column that orders them, the latest row of each key counts; without, each row as it comes.
 
     >>> rows = {"id": [7, 7, 7], "at": [5, 5, 6], "op": ["+I", "-U", "+U"]}
     >>> changelog(rows, time="at").to_pylist()[1:]

@@ -33,7 +33,7 @@ def to_debezium(changes: pa.Table, id: str | Sequence[str] | None = None) -> pa.
     [('u', {'card': 'a', 'total': 5}, {'card': 'a', 'total': 7}), ('c', None, {'card': 'b', 'total': 1})]
     """
     rows, diff, at = _told(changes, id)
-    struct = pa.StructArray.from_arrays([one_array(column) for column in rows.columns], fields=list(rows.schema)) 
+    struct = pa.StructArray.from_arrays([one_array(column) for column in rows.columns], fields=list(rows.schema))
     n = at.max(initial=-1) + 1
     before, after = (_last(np.flatnonzero(mask), at, n) for mask in (diff < 0, diff > 0))
     ops = OPS[(after >= 0) + 2 * (before >= 0)]
@@ -60,7 +60,9 @@ def _told(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, 
     names = list(names_of(id, "id")) or rows.column_names
     for name in names:
         if name not in rows.column_names:
-            raise AfaError(f"id= names no column {name!r} among {', '.join(rows.column_names)}{did_you_mean(name, rows.column_names)}")
+            raise AfaError(
+                f"id= names no column {name!r} among {', '.join(rows.column_names)}{did_you_mean(name, rows.column_names)}"
+            )
     diff = changes["diff"].to_numpy()
     codes = np.zeros(len(rows), np.int64)
     for name in names:

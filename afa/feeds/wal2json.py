@@ -1,7 +1,9 @@
 """Messages of Postgres' output plugin wal2json, of both formats: a line a change, or a line a transaction.
 
-    {"action": "U", "schema": "public", "table": "orders", "lsn": "0/16D5A58", "columns": [{"name": .., "type": .., "value": ..}], "identity": [..]}
-    {"nextlsn": "0/16D5B40", "change": [{"kind": "update", "table": "orders", "columnnames": [..], "columnvalues": [..], "oldkeys": {..}}]}
+    {"action": "U", "schema": "public", "table": "orders", "lsn": "0/16D5A58",
+     "columns": [{"name": "id", "type": "integer", "value": 7}, ..], "identity": [..]}
+    {"nextlsn": "0/16D5B40", "change": [{"kind": "update", "table": "orders", "columnnames": ["id", ..], "columnvalues": [7, ..],
+     "oldkeys": {"keynames": ["id"], "keyvalues": [7]}}, ..]}
 
 The plugin has to be told ``include-lsn``. Its lists hold values of many types, so that each line is rewritten in Python.
 """
@@ -61,7 +63,9 @@ def _messages(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield _message(line, change, op, before, after, {"nextlsn": _lsn(line["nextlsn"]), "index": i})
 
 
-def _message(line: dict[str, Any], change: dict[str, Any], op: str, before: Any, after: Any, order: dict[str, int]) -> dict[str, Any]:
+def _message(
+    line: dict[str, Any], change: dict[str, Any], op: str, before: Any, after: Any, order: dict[str, int]
+) -> dict[str, Any]:
     source = order | {"schema": change.get("schema"), "table": change["table"], "ts_ms": _milliseconds(line.get("timestamp"))}
     return {"op": op, "before": before, "after": after, "source": source}
 

@@ -55,7 +55,7 @@ def history(random_: random.Random, truncates: bool, within: bool = True) -> His
     def values(row: Row, *names: str) -> Row:
         made: dict[str, Callable[[], Any]] = {
             "amount": lambda: random_.choice([None, 3, 12, 12.5, 0.1]),
-            "note": lambda: random_.choice([None, "", "ä \"x\" {'", "2024-01-01 10:00:00", "]}", "null"]),
+            "note": lambda: random_.choice([None, "", 'ä "x" {\'', "2024-01-01 10:00:00", "]}", "null"]),
             "good": lambda: random_.choice([True, False, None]),
             "created_at": lambda: random_.choice([None, *map(time, range(0, 240, 20))]) if random_.random() < 0.5 else time(7),
             "paid_at": lambda: random_.choice([None, *map(time, range(0, 240, 20))]),
@@ -219,7 +219,9 @@ def maxwell(of: History, random_: random.Random) -> list[str]:
         if entry.op == "u":
             assert entry.before
             assert entry.after
-            line["old"] = {name: value for name, value in entry.before.items() if value != entry.after[name] or random_.random() < 0.1}
+            line["old"] = {
+                name: value for name, value in entry.before.items() if value != entry.after[name] or random_.random() < 0.1
+            }
         lines.append(json.dumps(line))
     return lines
 
@@ -246,7 +248,11 @@ def changelog(of: History, random_: random.Random) -> list[Row]:
 
 def of_format(name: str, random_: random.Random) -> Iterator[tuple[History, list[Any]]]:
     """A history and its messages in a format."""
-    writers: dict[str, Callable[[History, random.Random], list[Any]]] = {"debezium": debezium, "maxwell": maxwell, "changelog": changelog}
+    writers: dict[str, Callable[[History, random.Random], list[Any]]] = {
+        "debezium": debezium,
+        "maxwell": maxwell,
+        "changelog": changelog,
+    }
     writers["wal2json"] = random_.choice([wal2json, wal2json_transactions])
     truncates = writers[name] in (debezium, wal2json)
     of = history(random_, truncates, within=name != "changelog")

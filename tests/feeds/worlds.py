@@ -1,4 +1,7 @@
-"""Random histories of a table in each format, out of order and with repeats: net of the changes is the final table; so is a query's output."""
+"""Random histories of a table in each format, out of order and with repeats: net of the changes is the final table.
+
+A query over the feed finds what it finds over the final table.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,17 @@ from tests.feeds import histories
 from tests.worlds.kind import Worlds
 
 FORMATS = ("debezium", "wal2json", "maxwell", "changelog")
-MALFORMED = ('{"op":', "[1,2]", '"x"', "nonsense", '{"a":1,"a":2}', '{"x":' * 5000 + "1" + "}" * 5000, '{"n":1e999}', "7", '{"b":"\\ud800"}')
+MALFORMED = (
+    '{"op":',
+    "[1,2]",
+    '"x"',
+    "nonsense",
+    '{"a":1,"a":2}',
+    '{"x":' * 5000 + "1" + "}" * 5000,
+    '{"n":1e999}',
+    "7",
+    '{"b":"\\ud800"}',
+)
 """Lines that are no message of any format."""
 
 
@@ -64,7 +77,7 @@ def check(world: World, _: Any) -> dict[str, int]:
     changes = []
     for begin, end in zip((0, *world.calls), (*world.calls, len(world.messages))):
         part = world.messages[begin:end]
-        changes.append(feed.push(pa.Table.from_pylist(part, SCHEMA_OF(world)) if world.as_table else part))
+        changes.append(feed.push(pa.Table.from_pylist(part, schema_of(world)) if world.as_table else part))
     assert feed.faults == world.malformed, (world.malformed, faults)
     net = Counter[Any]()
     for table in changes:
@@ -85,7 +98,11 @@ def _query(world: World, changes: list[pa.Table], wanted: Counter[Any]) -> int:
         columns = [("type", pa.string()), ("id", pa.string()), ("le", pa.int64()), ("diff", pa.int64())]
         return pa.Table.from_pylist([row | {"id": str(row["id"]), "le": ticks(row["le"])} for row in rows], pa.schema(columns))
 
-    query = afa.query("PATTERN SEQ(placed p, paid q) WHERE skip_till_any_match(p, q) { p.id = q.id } WITHIN 100 s RETURN p.id", event=events([]).schema, tick="ms")
+    query = afa.query(
+        "PATTERN SEQ(placed p, paid q) WHERE skip_till_any_match(p, q) { p.id = q.id } WITHIN 100 s RETURN p.id",
+        event=events([]).schema,
+        tick="ms",
+    )
     found = Counter[Any]()
     operator = afa.Operator(query)
     for table in changes:
@@ -121,7 +138,7 @@ def wanted_of(row: dict[str, Any], time: str | None, facts: dict[str, str]) -> I
             yield told(row | {"type": name, "le": row[column]})
 
 
-def SCHEMA_OF(world: World) -> pa.Schema:  # noqa: N802
+def schema_of(world: World) -> pa.Schema:
     """The schema of a world's rows."""
     first = {name: value for row in world.messages for name, value in row.items() if value is not None}
     return pa.schema([(name, pa.float64() if name == "amount" else pa.array([value]).type) for name, value in first.items()])

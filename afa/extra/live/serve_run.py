@@ -23,6 +23,7 @@ from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load import is_query
+from afa.cli.opened_input import opened
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -38,7 +39,7 @@ from afa.extra.live.site import Site, Watched
 from afa.extra.live.steering import Steering
 from afa.extra.live.trials import Trials
 from afa.io.column_texts import in_text, iso_texts
-from afa.io.files import comes_once, form_of, open_source
+from afa.io.files import comes_once, form_of
 from afa.io.table_times import as_times, leaving
 from afa.io.text_files import in_one_line
 from afa.language.query_text import text_of
@@ -124,7 +125,7 @@ def serve(job: CommandRequest, how: PageOptions) -> None:
                 Pace(how.speed, job.tick or "ms")
                 make_log(folder, given, job.tick)
                 stack.enter_context(_shown(page, job, how, metrics))
-            made = PatternRun.of(job, given, open_source(job.file, job.form, how.follow), "serve")
+            made = PatternRun.of(job, given, opened(job, how.follow), "serve")
             operator = made.operator(*(name for name in OPTIONS if name != "speculation"), own_arcs=True)  # arcs may come with sums
             pace = Pace(how.speed, made.job.tick)
         except KeyboardInterrupt:
