@@ -1,11 +1,11 @@
-"""Rows with a column that says what became of them: Delta's change data feed, Iceberg's and Hudi's changelogs, Flink's kinds of rows.
+"""Rows with a column that says what became of them: changes of Delta, Iceberg and Hudi, Flink's kinds of rows.
 
-    id  amount  _change_type      _commit_version        Delta; the same with _change_ordinal: Iceberg; _hoodie_operation: Hudi
-    7   12.5    update_preimage   4
-    7   20.0    update_postimage  4                      +I -U +U -D in a column op: Flink; __op, of Debezium's ExtractNewRecordState
+    id  amount  _change_type      _commit_version
+    7   12.5    update_preimage   4                      Delta; with _change_ordinal Iceberg; _hoodie_operation: Hudi
+    7   20.0    update_postimage  4                      +I -U +U -D in op: Flink; __op: Debezium's ExtractNewRecordState
 
-With a key and a column that orders, the latest of each key counts, and what comes twice counts once. Without these it is a bag of signed
-rows: each is taken as it comes.
+With a key and a column that orders, the latest of each key counts, and what comes twice counts once. Without these it is a bag of
+signed rows: each is taken as it comes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Debezium's messages: JSON with and without their schema, with and without the message's key, and tables of such columns.
 
     {"before": {..}, "after": {..}, "source": {"lsn": 24023128, "ts_ms": .., "table": "orders"}, "op": "u", "ts_ms": ..}
-    {"schema": {..}, "payload": {..}}        {"key": {..}, "value": {..}}        null, a tombstone: says no more than the delete before it
+    {"schema": {..}, "payload": {..}}    {"key": {..}, "value": {..}}    null, a tombstone: it says no more than the delete before it
 
-Versions are Postgres' ``lsn``; MySQL's ``file``, ``pos`` and ``row``; SQL Server's ``commit_lsn``, ``change_lsn`` and ``event_serial_no``;
-else ``source.ts_ms`` with the transaction's ``total_order``, where there is one. What a snapshot has read has no version, the least, or its own.
+Versions are Postgres' ``lsn``; MySQL's ``file``, ``pos`` and ``row``; SQL Server's ``commit_lsn``, ``change_lsn`` and
+``event_serial_no``; else ``source.ts_ms`` with the transaction's ``total_order``, where there is one. Without a version a row that a
+snapshot has read is older than any other.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ class Debezium:
         given = given.where([line.strip() not in TOMBSTONES for line in given.lines])
         if any(b'"payload"' in line for line in given.lines[:LOOKED]) or b'"payload"' in b"\n".join(given.lines):
             given = given._replace(lines=[self._plain(line) for line in given.lines])
-        if self._shape is None and given.lines:
-            self._shape = Counter(map(_shape_of, given.lines[:LOOKED])).most_common(1)[0][0]
+        if self._shape is None:
+            shapes = Counter(shape for shape in map(_shape_of, given.lines[:LOOKED]) if shape is not None)
+            self._shape = shapes.most_common(1)[0][0] if shapes else None
         return given
 
     def types(self) -> pa.Schema:
@@ -182,17 +184,13 @@ class Debezium:
         return version_of([pa.nulls(len(ops), INT)]), without
 
 
-def _shape_of(line: bytes) -> tuple[str, ...]:
-    """Return where in a line its message stands."""
-    shape, found = list[str](), json.loads(line) if _is_object(line) else {}
+def _shape_of(line: bytes) -> tuple[str, ...] | None:
+    """Return where in a line its message stands; None: it has none."""
+    try:
+        shape, found = list[str](), strict(line)
+    except ValueError:
+        return None
     for name in ("value", "payload"):
         if isinstance(found, dict) and name in found and "op" not in found:
             shape, found = [*shape, name], found[name]
-    return tuple(shape)
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return bool(strict(line))
-    except ValueError:
-        return False
+    return tuple(shape) if isinstance(found, dict) and "op" in found else None

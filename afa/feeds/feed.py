@@ -50,8 +50,8 @@ class ChangeFeed:
     table : str, optional
         The table that is read, where messages are of several: "orders" or "public.orders".
     on_fault : "raise", "drop" or callable
-        What becomes of messages that can't be read, and of two that say different things of one key and version: the call is refused;
-        they are left out, and counted in ``faults``; or the callable gets the text, too.
+        What becomes of messages that can't be read, and of two that say different things of one key and version. The call is
+        refused; they are left out, and counted in ``faults``; or the callable gets the text, too.
 
     Notes
     -----

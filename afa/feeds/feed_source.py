@@ -113,7 +113,7 @@ def format_of(file: str) -> KnownFormat | None:
 
 
 def _key(whole: dict[str, Any], body: dict[str, Any]) -> str:
-    """Return the column that probably tells rows apart: that of the message's key, else one that is called so, else the first one."""
+    """Return the column that probably tells rows apart: the message's key, else one that is called so, else the first one."""
     key = whole.get("key")
     key = key.get("payload", key) if isinstance(key, dict) and body is not whole else None
     row = key or body.get("after") or body.get("before") or body.get("data") or body

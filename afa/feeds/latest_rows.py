@@ -1,4 +1,4 @@
-"""Messages of rows become changes of rows: of each key the largest version is in force, whatever the order; once, if it comes twice."""
+"""Messages of rows become changes of rows: of each key the largest version is in force, whatever the order and repetition."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.change import Change
 from afa.errors import ChangeError, LateEventError
 from afa.feeds.messages import Messages
 from punctuation.door import one_array
@@ -25,8 +26,11 @@ class LatestRows:
     """
 
     def __init__(self, key: Sequence[str], fault: Callable[[str], Any] | None) -> None:
-        told: Any = fault and (lambda change: fault(f"expected one row of a key and version but got another, {change.payload}"))
-        self._ids = Ids(tuple(key), on_repeat="update", version=VERSION, late=told or "raise")
+        def told(change: Change) -> None:
+            assert fault is not None
+            fault(f"expected one row of a key and version but got another, {change.payload}")
+
+        self._ids = Ids(tuple(key), on_repeat="update", version=VERSION, late="raise" if fault is None else told)
         self._schema: pa.Schema = pa.schema([])
         self._truncated: Any = None  # the latest version of a truncation
 
