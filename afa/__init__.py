@@ -27,6 +27,7 @@ Core: what matches
 
 Adapters: where events come from, and where matches go
 
+    feeds/         messages of databases (Debezium and others) as changes, and changes as messages
     frames/        whole frames through operators
     replay/        find and backtest; stored history: what a pattern would have found there, and what late rows change
     spark/, cli/   on Spark; on the command line

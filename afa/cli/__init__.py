@@ -4,6 +4,7 @@ main            commands; flags: their options, each once; request: what the use
 load            file.py:name -> a pattern; query.sase, query.sql, a builder -> Query over the columns of the input
 pattern_run     a pattern over an input, as a command runs it
 batches_in      the input in the operator's form, batch by batch: which columns are read, what of --diff means a retraction
+opened_input    a file, a pipe, or messages of a database (`afa.feeds`)
 whole_run       the tables of a statement by their names, --input: over one as over INPUT, else by DuckDB
 run             the loop: batches, promises, changes, reasons and the report; follow: what --arcs brings
 state_run       the loop with --state; state_input: files and folders from a place on; saved_run: what stands beside the snapshot
@@ -16,6 +17,7 @@ why             what `afa why` counts, over which rows, and shows; what is said 
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
 output_table    changes in one schema: members of --members, reasons of --reasons
+output_form     changes as they are, as Debezium's messages, as upserts
 write           where the changes go; never over what is read
 console         a console, plain tables, progress bars
 run_metrics     the numbers of a run, for Prometheus; metrics_server: /metrics, /healthz

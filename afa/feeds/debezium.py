@@ -1,11 +1,11 @@
 """Debezium's messages: JSON with and without their schema, with and without the message's key, and tables of such columns.
 
     {"before": {..}, "after": {..}, "source": {"lsn": 24023128, "ts_ms": .., "table": "orders"}, "op": "u", "ts_ms": ..}
-    {"schema": {..}, "payload": {..}}    {"key": {..}, "value": {..}}    null, a tombstone: it says no more than the delete before it
+    {"schema": {..}, "payload": {..}}    {"key": {..}, "value": {..}}    null: a tombstone, no more than the delete before it
 
 Versions are Postgres' ``lsn``; MySQL's ``file``, ``pos`` and ``row``; SQL Server's ``commit_lsn``, ``change_lsn`` and
-``event_serial_no``; else ``source.ts_ms`` with the transaction's ``total_order``, where there is one. Without a version a row that a
-snapshot has read is older than any other.
+``event_serial_no``; else ``source.ts_ms`` with the transaction's ``total_order``, where there is one. Without a version a row
+that a snapshot has read is older than any other.
 """
 
 from __future__ import annotations

@@ -44,8 +44,11 @@ class FeedSource(FileSource):
                 raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
             path = Path(file)
             super().__init__(GrowingFile(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
-        self._head = ChangeFeed(format, **options, on_fault="drop")
+        faults: list[str] = []
+        self._head = ChangeFeed(format, **options, on_fault=faults.append)
         schema = self._head.push(self._file.look(1)).schema
+        if faults and not set(schema.names) - {"le", "diff"}:
+            raise ChangeError(f"{file}: expected messages of {format} but got none: {faults[0]}")
         self._kinds = dict(zip(schema.names, schema.types))
         self.names = list(schema.names)
         self._made: Callable[[], ChangeFeed] = lambda: ChangeFeed(format, **options, on_fault=on_fault)

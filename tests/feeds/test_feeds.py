@@ -127,7 +127,8 @@ def test_what_one_key_and_version_say_twice_must_agree() -> None:
     told: list[str] = []
     feed = feeds.ChangeFeed("debezium", key="id", time="at", on_fault=told.append)
     assert len(feed.push(lines)) == 1
-    assert told == ["expected one row of a key and version but got another, " + told[0].partition("another, ")[2]]
+    assert len(told) == 1
+    assert told[0].startswith("expected one row of a key and version but got another, {")
 
 
 def test_deletes_before_inserts_tombstones_and_truncations() -> None:
@@ -213,11 +214,12 @@ def test_times_and_facts() -> None:
 
 
 def test_several_tables_in_one_stream() -> None:
-    lines = [json.dumps({"database": "shop", "table": name, "type": "insert", "ts": 1, "xid": 1, "xoffset": i, "data": {"id": i, "at": 5}})
-             for i, name in enumerate(["orders", "users", "orders"])]  # fmt: skip
+    said = {"database": "shop", "type": "insert", "ts": 1, "xid": 1}
+    names = enumerate(["orders", "users", "orders"])
+    lines = [json.dumps(said | {"table": name, "xoffset": i, "data": {"id": i, "at": 5}}) for i, name in names]
     assert net(feeds.maxwell(lines, key="id", time="at", table="orders")) == [(0, 5, 5), (2, 5, 5)]
     assert net(feeds.maxwell(lines, key="id", time="at", table="shop.users")) == [(1, 5, 5)]
-    with pytest.raises(ChangeError, match="line 2: expected table=, as messages are of 'shop.orders' and 'shop.users'"):
+    with pytest.raises(ChangeError, match=r"line 2: expected table=, as messages are of 'shop.orders' and 'shop.users'"):
         feeds.maxwell(lines, key="id", time="at")
 
 
@@ -240,7 +242,7 @@ def test_rows_with_kinds() -> None:
         feeds.flink(flink, time="at", key="id")
     with pytest.raises(AfaError, match="expected time="):
         feeds.flink(flink)
-    with pytest.raises(ChangeError, match="line 1: expected a kind of change .* but got 'upsert'"):
+    with pytest.raises(ChangeError, match=r"line 1: expected a kind of change .* but got 'upsert'"):
         feeds.flink(pd.DataFrame({"op": ["upsert"], "at": [5]}), time="at")
     with pytest.raises(AfaError, match="expected a column of changes, one of _change_type"):
         feeds.changelog(pa.table({"at": [5]}), time="at")
@@ -261,7 +263,7 @@ def test_what_goes_out_comes_in_again() -> None:
     assert out["op"].to_pylist() == ["u", "c", "d"]
     assert feeds.to_debezium(changes)["op"].to_pylist() == ["d", "c", "c", "d"]
     assert feeds.upserts(changes, "card").to_pylist() == changes.take([1, 2, 3]).to_pylist()
-    with pytest.raises(AfaError, match="id= names no column 'cart' .* did you mean 'card'"):
+    with pytest.raises(AfaError, match=r"id= names no column 'cart' .* did you mean 'card'"):
         feeds.upserts(changes, "cart")
 
 
