@@ -77,7 +77,7 @@ class Changelog:
         version = None
         if self._order and self.key:
             columns = [one_array(table[name]) if name in names else pa.nulls(len(table), pa.string()) for name in self._order]
-            version = version_of([*columns, pa.array((sign > 0).astype(np.int64))])  # of one version the row as it is counts
+            version = version_of(columns, (sign > 0).astype(np.int64))  # of one version the row as it is counts
             wrong |= self._missing(columns[0], self._order[0], numbers, wrong)
         elif self.key:
             raise AfaError(

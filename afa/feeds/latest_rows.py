@@ -13,6 +13,7 @@ from afa.change import Change
 from afa.errors import ChangeError, LateEventError
 from afa.feeds.messages import Messages
 from punctuation.door import one_array
+from speculation import id_layout as k
 from speculation.ids import Ids
 
 VERSION, LE = " version", " le"
@@ -63,7 +64,7 @@ class LatestRows:
         except (pa.ArrowException, TypeError) as error:
             raise ChangeError(f"expected columns of the types of the rows before but got others: {error}") from error
         if schema != self._schema:
-            self._schema, held = schema, self._ids.rows.tables
+            self._schema, held = schema, self._ids.rows.parts
             held[:] = [self._as_all(part).combine_chunks() for part in held]
         return self._as_all(rows).append_column("diff", pa.array(given.sign.astype(np.int64)))
 
@@ -72,7 +73,9 @@ class LatestRows:
 
     def _removals(self) -> pa.Table:
         """Return a message for each row in force; the truncation makes a removal of those that are older."""
-        _, places = self._ids.entries.places()
-        held = self._ids.rows.take(places) if len(places) else self._schema.empty_table()
+        entries, rows = self._ids.entries, self._ids.rows
+        states = entries.t[entries.known(), k.IdSlot.held]
+        places = states[states & k.STATE == k.IN_FORCE] >> 2
+        held = rows.take(places) if len(places) else self._schema.empty_table()
         older = held.filter(pc.less(held[VERSION], pa.scalar(self._truncated)))
         return older.append_column("diff", pa.array(np.full(len(older), -1, np.int64)))

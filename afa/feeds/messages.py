@@ -81,8 +81,10 @@ def path_in(fields: Mapping[str, pa.Array], path: str) -> pa.Array | None:
     return found if found is None or not rest else path_in(parts_of(found), rest)
 
 
-def version_of(columns: Sequence[pa.Array]) -> pa.Array:
+def version_of(columns: Sequence[pa.Array], last: Any = None) -> pa.Array:
     """Return columns, the most significant one first, as one that orders: ints, or text by its code points. Null is the least.
+
+    ``last``: 0 or 1 of each, the least significant part.
 
     >>> version_of([pa.array([7, None])]).to_pylist()
     [7, -1]
@@ -91,7 +93,9 @@ def version_of(columns: Sequence[pa.Array]) -> pa.Array:
     True
     """
     if len(columns) == 1 and pa.types.is_integer(columns[0].type):
-        return columns[0].cast(pa.int64()).fill_null(-1)
+        found = columns[0].cast(pa.int64()).fill_null(-1)
+        return found if last is None else pc.add(pc.multiply(found, 2), pa.array(last))
+    columns = columns if last is None else [*columns, pa.array(last)]
     texts = [pc.utf8_lpad(column.cast(pa.string()).fill_null(""), WIDE) for column in columns]
     return one_array(pc.binary_join_element_wise(*texts, " "))
 
