@@ -21,6 +21,7 @@ NAMES = (
     "first_rows",
     "nulls",
     "functions",
+    "ids",
     "choose",
     "sql",
     "last_before",

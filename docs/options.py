@@ -45,7 +45,8 @@ TOLD_IN = {
 }
 BY_DEFAULT = {
     "key": "one stream", "window": "for ever", "max_bytes": "three quarters of what is free", "tick": "ints are ints",
-    "order_by": "events of one LE are alternatives", "id": "a retraction says the whole event", "on_repeat": "a repeat, or a fault", "speculation": "no event waits",
+    "order_by": "events of one LE are alternatives", "id": "a retraction says the whole event", "speculation": "no event waits",
+    "on_repeat": "a repeat, or a fault",
     "partial_matches": "1,000,000",
 }  # fmt: skip
 """What None means, and numbers as people read them."""

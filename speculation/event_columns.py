@@ -104,7 +104,7 @@ class EventColumns:
         listed = {name: rows.column(name).to_pylist() for name in rows.column_names}
         n = len(rows)
         records = list(zip(*(listed[name] for name in self._names))) if self._names else [()] * n
-        payloads = [schema.take(schema.cls(*record)) for record in records]  # type: ignore[attr-defined]
+        payloads = [schema.take(schema.cls(*record)) for record in records]
         of_rows = keys.of_rows(listed, payloads) if keys else [None] * n
         return [Change(*change) for change in zip(payloads, listed["le"], listed["re"], listed.get("diff", [1] * n), of_rows)]
 
@@ -114,9 +114,10 @@ class EventColumns:
 
         columns = {name: [change.payload[i] for change in changes] for i, name in enumerate(self._names)}
         columns |= {name: [getattr(change, name) for change in changes] for name in TIMES}
-        for i, name in enumerate(self._keys.names if self._keys else ()):
-            if name not in self._names:
-                columns[name] = [change.key if self._keys.single else change.key[i] for change in changes]
+        keys = self._keys
+        for i, name in enumerate(keys.names if keys is not None else ()):
+            if name not in self._names and keys is not None:
+                columns[name] = [change.key if keys.single else change.key[i] for change in changes]
         return pa.table({field.name: pa.chunked_array([pa.array(columns[field.name], field.type)]) for field in kind})
 
 

@@ -109,7 +109,7 @@ class IdEntries:
     def judge(self, words: Any, sign: Any, le: Any, version: Any) -> Any:
         """Take messages in order of arrival; return them as `IdMessage`. ``version``: words, or texts (a list); None: none."""
         c = self._room(len(words))
-        c[_OF.word], c[_OF.sign], c[_OF.le] = words, sign, le
+        c[_OF.name], c[_OF.sign], c[_OF.le] = words, sign, le
         self._reach(len(words))
         if isinstance(version, list):
             self._judge_texts(c, version)
@@ -161,7 +161,7 @@ class IdEntries:
 
         All of these stand in order at the end of `texts`, so that a rank there is the place of its text.
         """
-        words = np.unique(c[_OF.word])
+        words = np.unique(c[_OF.name])
         slots = [self.slot(word) for word in words.tolist()]
         held = [slot for slot in slots if slot is not None]
         before = [self.texts[i] for i in self.t[held, k.IdSlot.version].tolist()]
@@ -178,7 +178,7 @@ class IdEntries:
 
     def slot(self, word: int) -> int | None:
         """Return the slot of a word; None: it has none."""
-        self._one[_OF.word, 0] = word
+        self._one[_OF.name, 0] = word
         s = self._call(k.FIND, 1, self._one)
         return s if self.t[s, k.IdSlot.held] and self.t[s, k.IdSlot.until] >= self.m[k.IdCall.horizon] else None
 
@@ -217,7 +217,7 @@ class IdEntries:
     def take(self, words: Any, lines: Any, contents: int) -> None:
         """Set the entries of a snapshot, of different ids: lines of `IdSlot`."""
         old = np.ascontiguousarray(lines)
-        old[:, k.IdSlot.word] = words
+        old[:, k.IdSlot.name] = words
         self.t = np.zeros((max(FEW, int(len(old) / LOAD)), old.shape[1]), np.int64)
         self._call(k.REFILL, len(old), o=old)
         waits = old[(old[:, k.IdSlot.held] & k.STATE) == k.WAITING, k.IdSlot.until]
@@ -236,7 +236,7 @@ class IdEntries:
             over = there & (until < horizon)
             m[k.IdCall.waiting] -= int(over.sum())
             m[k.IdCall.first_waiting] = until[there & ~over].min(initial=FOREVER)
-            yield from [(self.name(word), at) for word, at in self.t[waits[over]][:, [k.IdSlot.word, k.IdSlot.until]].tolist()]
+            yield from [(self.name(word), at) for word, at in self.t[waits[over]][:, [k.IdSlot.name, k.IdSlot.until]].tolist()]
         m[k.IdCall.promise], m[k.IdCall.horizon] = t, horizon
 
     # -- between calls ---------------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ class IdEntries:
         if self.numbers is not None and (len(self.numbers) > self._most or whole):
             there, given = np.zeros(self.numbers.top, np.bool_), self.numbers.live()
             self._drop()
-            there[self.t[self.known(), k.IdSlot.word]] = True
+            there[self.t[self.known(), k.IdSlot.name]] = True
             self.numbers.gone(given[~there[given]])
             self.numbers.given()  # nobody here asks for it
             self._most = max(1024, 2 * len(self.numbers))

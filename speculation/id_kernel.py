@@ -29,15 +29,15 @@ def main(m: IdCall, c: IdMessage, t: IdSlot, o: IdSlot, what: int, n: int) -> in
             s += SAMPLED
         return found
     if what == FIND:
-        return slot_of(m, t, c.word[0], home(m, c.word[0]))
+        return slot_of(m, t, c.name[0], home(m, c.name[0]))
     low = 0
     while low < n:
         high = min(low + ROUND, n)
         for i in range(low, high):
-            c.slot[i] = home(m, c.word[i])
+            c.slot[i] = home(m, c.name[i])
             prefetch(m.t_at + 8 * m.width * c.slot[i])
         for i in range(low, high):
-            s = slot_of(m, t, c.word[i], c.slot[i])
+            s = slot_of(m, t, c.name[i], c.slot[i])
             c.slot[i], c.held[i], c.until[i] = s, t.held[s], t.until[s]
             if m.versioned:
                 c.before[i] = t.version[s]
@@ -60,7 +60,7 @@ def home(m: IdCall, word: int) -> int:
 @kernel
 def slot_of(m: IdCall, t: IdSlot, word: int, s: int) -> int:
     """Return the slot of a word, or the empty one for it, from its home on."""
-    while t.held[s] != 0 and t.word[s] != word:
+    while t.held[s] != 0 and t.name[s] != word:
         s = s + 1 if s + 1 < m.slots else 0
     return s
 
@@ -71,8 +71,8 @@ def refill(m: IdCall, t: IdSlot, o: IdSlot, n: int) -> None:
     m.used = 0
     for i in range(n):
         if o.held[i] != 0 and o.until[i] >= m.horizon:
-            s = slot_of(m, t, o.word[i], home(m, o.word[i]))
-            t.word[s], t.held[s], t.until[s] = o.word[i], o.held[i], o.until[i]
+            s = slot_of(m, t, o.name[i], home(m, o.name[i]))
+            t.name[s], t.held[s], t.until[s] = o.name[i], o.held[i], o.until[i]
             if m.versioned:
                 t.version[s] = o.version[i]
             m.used += 1
@@ -88,7 +88,7 @@ def undo(m: IdCall, c: IdMessage, t: IdSlot, i: int) -> None:
     if m.versioned:
         t.version[s] = c.before[i]
     if c.held[i] == 0:
-        t.word[s] = 0
+        t.name[s] = 0
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def first(m: IdCall, c: IdMessage, t: IdSlot, i: int, s: int) -> int:
     if le < m.promise:
         return LATE
     if t.held[s] == 0:
-        t.word[s] = c.word[i]
+        t.name[s] = c.name[i]
         m.used += 1
     if m.versioned:
         t.version[s] = c.version[i]

@@ -55,7 +55,7 @@ class IdCall(Record):
 class IdMessage(Record, by="row"):
     """c: a message."""
 
-    word = Record.line("its id, as a word")
+    name = Record.line("its id, as a word")
     sign = Record.line("1: an insertion; -1: a retraction")
     le = Record.line("its LE; of a retraction without one the latest that was seen")
     version = Record.line("its version, as a word that orders")
@@ -70,7 +70,7 @@ class IdMessage(Record, by="row"):
 class IdSlot(Record, by="column"):
     """t: what is known of an id."""
 
-    word = Record.line("the id, as a word")
+    name = Record.line("the id, as a word")
     held = Record.line("place << 2 | state")
     until = Record.line("the LE of the event in force; else of the one that was, or up to which its retraction waits")
     version = Record.line("the largest version; without versions it is not there")

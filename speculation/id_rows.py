@@ -121,7 +121,7 @@ class IdRows:
 
     def drop(self, places: Any) -> None:
         """Drop parts of which no content is held; ``places``: of those that are. Places stay as they are."""
-        held = np.flatnonzero(np.bincount(np.searchsorted(self._begins, places, side="right"))[1:]) if len(places) else []
+        held: Any = np.flatnonzero(np.bincount(np.searchsorted(self._begins, places, side="right"))[1:]) if len(places) else []
         parts, begins = [self.parts[i] for i in held], [self._begins[i] for i in held]
         vars(self).update(parts=parts, _begins=begins, _n=sum(map(len, parts)), _kept=len(places))
 

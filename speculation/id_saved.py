@@ -35,7 +35,7 @@ def numbers_of(stage: Any) -> list[Any]:
     versions = lines[:, of.version].tolist() if versioned else None
     if versions is not None and stage.kind.said == "text":
         versions = [entries.texts[i] for i in versions]
-    words = lines[:, of.word]
+    words = lines[:, of.name]
     ids = words.tolist() if entries.numbers is None else list(entries.numbers.names_of(words))
     found = [ids, (held & k.STATE).tolist(), (held >> 2).tolist(), lines[:, of.until].tolist(), versions]
     parts = [["changes", saved.columns_of(p)] if type(p) is list else ["rows", saved.stream_of(p)] for p in stage.rows.parts]
@@ -75,10 +75,11 @@ def fill(stage: Any, numbers: list[Any], rows_in: Callable[[bytes], Any], change
         else:
             for change in changes_in(content):
                 stage.rows.add_change(change)
-    _fill(stage, ids, *(np.array(c, np.int64) for c in (states, places, until)), versions)
+    _fill(stage, ids, np.array([states, places, until], np.int64).reshape(3, -1), versions)
 
 
-def _fill(stage: Any, ids: list[Any], states: Any, places: Any, until: Any, versions: Any) -> None:
+def _fill(stage: Any, ids: list[Any], columns: Any, versions: Any) -> None:
+    states, places, until = columns
     entries, of = stage.entries, k.IdSlot
     for name in ids:
         parts = (name,) if stage.single else name

@@ -15,12 +15,13 @@ from afa.operator.event_input import as_it_came
 from afa.operator.event_input import come as whole
 from afa.operator.plain_data import reading
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
-from afa.operator.tables import CallInput, items_of
+from afa.operator.tables import CallInput, items_of, shape_of
 from afa.schema import Field, any_payload, as_ticks, is_record, taker
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
+from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import BEGINNING, as_time
 from speculation import id_layout as k
 from speculation import stage_state as saved
@@ -29,6 +30,9 @@ from speculation.event_columns import EventColumns, plain_column
 from speculation.id_saved import fill, stage_of
 from speculation.ids import Ids, MessageRows, les_of, with_signs
 from speculation.stage import Output, checked
+
+PIECES = 64
+"""A table with more watermarks among its rows than one in so many goes row by row."""
 
 
 class MessagePayload(NamedTuple):
@@ -234,6 +238,13 @@ class IdsInput(Front):
             yield port, item, key
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
+        for piece in _pieces(table) if shape_of(self._core, table).mixed else (table,):
+            if isinstance(piece, Table):
+                yield from self._events_reach(piece, come)
+            else:
+                yield from self._item_reaches("event", piece, None)
+
+    def _events_reach(self, table: Table, come: CallInput) -> Iterator[Any]:
         try:
             of = self._messages(table)
         except Unfit:
@@ -367,11 +378,31 @@ def _signs(table: Table) -> Any:
     return found.astype(np.int64) if found.dtype.kind in "iu" and (abs(found) == 1).all() else None
 
 
-def _part(table: Table, places: Any) -> Table:
-    """Return some rows of a table."""
+def _pieces(table: Table) -> Iterator[Any]:
+    """Return a table that has watermarks among its rows as tables and watermarks; as it is where it holds arcs, or many of them."""
+    kind, le = (np.asarray(column) for column in table.take([("kind", int, False), ("le", int, True)]))
+    places = np.flatnonzero(kind != EVENT)
+    fits = kind.dtype.kind in "iu" and le.dtype.kind == "i" and (kind[places] == PUNCTUATION).all()
+    if not fits or len(places) * PIECES > len(kind):
+        yield table
+        return
+    low = 0
+    for high in [*places.tolist(), len(kind)]:
+        if low < high:
+            yield _part(table, np.arange(low, high), "kind")
+        if high < len(kind):
+            yield Punctuation(int(le[high]))
+        low = high + 1
+
+
+def _part(table: Table, places: Any, without: str = "") -> Table:
+    """Return some rows of a table, perhaps without a column."""
+    names = [name for name in table.names if name != without]
     if table.in_arrow:
-        rows = table.columns.take(places)
+        rows = table.columns.select(names)
+        ahead = len(places) and places[-1] - places[0] == len(places) - 1
+        rows = rows.slice(int(places[0]), len(places)) if ahead else rows.take(places)
         return Table("arrow", rows, rows)
     if table.kind == "pandas":
-        return Table("pandas", None, table.columns.iloc[places])
-    return Table("dict", None, {name: picked(table.column(name), places) for name in table.names})
+        return Table("pandas", None, table.columns.iloc[places][names])
+    return Table("dict", None, {name: picked(table.column(name), places) for name in names})

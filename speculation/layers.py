@@ -110,7 +110,7 @@ def restore(
         held["Ids", "before"] = found.stage
     front = front or {}
     for name, value in front.items():
-        stage = held.get(("Cleanse" if name == "speculation" else "Ids", "before"))
+        stage: Any = held.get(("Cleanse" if name == "speculation" else "Ids", "before"))
         if stage is None and value is not None:
             option = "speculation" if name == "speculation" else "id"
             raise SnapshotError(f"expected a snapshot of an operator with {option}= but got one without, and {name}={value!r}")

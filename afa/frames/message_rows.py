@@ -14,6 +14,7 @@ from afa.io.listed_columns import missing, picked
 from afa.model.option_values import names_of
 from afa.operator.options import Options
 from afa.operator.patterns import pattern_of
+from afa.schema import Schema
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
@@ -29,7 +30,7 @@ def events_of(frame: Frame, pattern: Any, options: Options, reading: FrameReadin
     said = {name: value for name in OF_IDS if (value := getattr(options, name)) is not None}
     ids, version = names_of(options.id, "id"), options.version
     known = pattern_of(pattern)
-    fields = [] if known.event is None else list(known.event._fields)
+    fields = [] if known.event is None else [field.name for field in Schema.of(known.event, "event").fields]
     key = known.key if options.key is None else options.key
     names = dict.fromkeys([*fields, *(names_of(key, "key") if not callable(key) else ()), reading.time, reading.until])
     content = [name for name in names if name in frame.names and name != reading.diff]
