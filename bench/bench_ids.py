@@ -1,7 +1,7 @@
-"""What do ids cost: `Ids` alone over tables of messages, and ``id=`` in front of a query of three steps over the same rows in order?
+"""What do ids cost: `Ids` alone over tables of messages, and ``id=`` in front of a query of three steps over rows in order?
 
-Alone: new ids, ints and texts; each twice; versions of a quarter as many ids. In front: beside the operator without ``id=``, which is
-the ratio that counts; a promise behind each batch, so that ids are forgotten.
+Alone: new ids, ints and texts; each twice; versions of a quarter as many ids. In front: beside the operator without ``id=``; with a
+promise behind each batch, so that ids are forgotten.
 """
 
 from __future__ import annotations

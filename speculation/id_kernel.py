@@ -52,9 +52,9 @@ def main(m: IdCall, c: IdMessage, t: IdSlot, o: IdSlot, what: int, n: int) -> in
 @kernel
 def home(m: IdCall, word: int) -> int:
     """Return the first slot in which a word may stand: in the order of its hash."""
-    found = wrapped((word ^ m.secret) * SPREAD)
+    found = wrapped((int(word) ^ int(m.secret)) * SPREAD)
     found = wrapped((found ^ (found >> 32 & HALF)) * SPREAD)
-    return (found >> 33 & HALF) * m.slots >> 31
+    return (found >> 33 & HALF) * int(m.slots) >> 31
 
 
 @kernel

@@ -84,7 +84,7 @@ class Operator(Matching, metaclass=OperatorMeta):
     on_repeat : "update", optional
         A message of an id that is known is another version of its event. It wants ``version``.
     version : str, optional
-        The field, or column beside, that orders versions: the largest one is in force, in any order of arrival. Deletions carry one.
+        The field, or column beside, that orders versions: the largest is in force, in any order of arrival. Deletions carry one.
     remember : int (ticks), str or timedelta, optional
         How much longer an id is remembered than until the watermark has passed its event. What comes for a forgotten id is new.
     longest : bool
