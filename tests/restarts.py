@@ -104,11 +104,11 @@ class Job:
         Path(self.output).unlink(missing_ok=True)
 
 
-def kills(job: Job, seed: int) -> Iterator[Ended]:
+def kills(job: Job, seed: int, most: float = 1.1) -> Iterator[Ended]:
     """Kill a job at random instants until it has come to its end; yield how each run ended."""
-    draw = random.Random(seed)
+    draw = random.Random(seed + 1)
     for _ in range(100):
-        ended = job.run(kill=draw.uniform(0.0, 1.3 * job.seconds))
+        ended = job.run(kill=draw.uniform(0.0, most * job.seconds))
         yield ended
         if ended.status == 0:
             return

@@ -10,8 +10,9 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,11 +40,16 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     found.close()
 
 
+def some(cases: Sequence[tuple[Any, ...]], *places: int) -> list[Any]:
+    """Cases of which those at some places always run, the others under ``-m stress``."""
+    return [pytest.param(*case, marks=() if n in places else pytest.mark.stress) for n, case in enumerate(cases)]
+
+
 FORMS = [("in.jsonl", "out.jsonl"), ("in.csv", "out.csv"), ("in.parquet", "out")]
 
 
 @sample(1, 30)
-@pytest.mark.parametrize(("file", "output"), [*FORMS, ("in.jsonl.gz", "out.csv")])
+@pytest.mark.parametrize(("file", "output"), some([*FORMS, ("in.jsonl.gz", "out.csv")], 0, 2))
 def test_killed_at_random_instants(forks: Forks, file: str, output: str, numbers: range) -> None:
     job = Job(forks, write(trades(8_000), file), output, *EVERY)
     killed = 0
@@ -52,13 +58,12 @@ def test_killed_at_random_instants(forks: Forks, file: str, output: str, numbers
         killed += sum(ended.status == -signal.SIGKILL for ended in kills(job, seed))
         assert written(output) == job.left_alone, seed
         assert os.listdir("state") == ["state"]
-    assert killed
+    assert killed or len(numbers) == 1
 
 
-@sample(4, 500)
-@pytest.mark.parametrize(("file", "output"), FORMS)
-@pytest.mark.parametrize("what", ["die", "half"])
-def test_stopped_after_each_call_of_the_system(forks: Forks, file: str, output: str, what: str, numbers: range) -> None:
+@sample(2, 500)
+@pytest.mark.parametrize(("what", "file", "output"), some([(what, *form) for what in ("die", "half") for form in FORMS], 0, 5))
+def test_stopped_after_each_call_of_the_system(forks: Forks, what: str, file: str, output: str, numbers: range) -> None:
     job = Job(forks, write(trades(1_200), file), output, *EVERY)
     assert 30 < job.calls < 500
     places = sorted({1 + n * job.calls // len(numbers) for n in numbers})
@@ -68,8 +73,8 @@ def test_stopped_after_each_call_of_the_system(forks: Forks, file: str, output: 
         job.goes_on()
 
 
-@sample(4, 500)
-@pytest.mark.parametrize(("file", "output"), FORMS)
+@sample(2, 500)
+@pytest.mark.parametrize(("file", "output"), some(FORMS, 1))
 def test_a_full_disk_ends_the_run_with_the_state_of_before(forks: Forks, file: str, output: str, numbers: range) -> None:
     job = Job(forks, write(trades(1_200), file), output, *EVERY)
     for at in sorted({1 + n * job.calls // len(numbers) for n in numbers}):
@@ -149,7 +154,7 @@ def test_a_file_that_has_grown_is_as_one_that_was_whole_from_the_beginning(forks
 
 
 def test_ctrl_c_commits_and_the_same_command_goes_on(forks: Forks) -> None:
-    job = Job(forks, write(trades(30_000), "in.jsonl"), "out.jsonl", *OPTIONS, "--batch", "200")
+    job = Job(forks, write(trades(20_000), "in.jsonl"), "out.jsonl", *OPTIONS, "--batch", "500")
     ended = job.run(kill=0.6 * job.seconds, signal=signal.SIGINT)
     assert ended.status in (130, 0)
     assert ended.status == 0 or ("stopped behind row " in ended.told and job.is_as_committed())
@@ -162,7 +167,7 @@ def test_a_hundred_kills_over_a_long_file(forks: Forks) -> None:
     killed = seed = 0
     while killed < 100:
         job.begin_anew()
-        killed += sum(ended.status == -signal.SIGKILL for ended in kills(job, seed))
+        killed += sum(ended.status == -signal.SIGKILL for ended in kills(job, seed, 0.5))
         assert written("out.jsonl") == job.left_alone, seed
         seed += 1
     print(f"{killed} kills in {seed} jobs of {job.seconds:.1f} s")
@@ -212,9 +217,8 @@ SUM = (
 )
 
 
-@pytest.mark.parametrize("kind", PATTERNS)
-def test_each_kind_of_pattern_goes_on(forks: Forks, kind: str) -> None:
-    pattern, options = PATTERNS[kind]
+@pytest.mark.parametrize(("pattern", "options"), some(list(PATTERNS.values()), 9))
+def test_each_kind_of_pattern_goes_on(forks: Forks, pattern: str, options: tuple[str, ...]) -> None:
     for name, text in {"q.sql": SQL, "stacked.sql": STACKED, "situations.py": SITUATIONS, "sum.sase": SUM}.items():
         Path(name).write_text(text)
     draw = random.Random(3)
@@ -345,44 +349,46 @@ def test_what_can_not_go_together(begun: bytes) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("input",), 5),
-        (("input",), {}),
-        (("input", "place"), []),
-        (("input", "place", "row"), -1),
-        (("input", "place", "at"), "x"),
-        (("input", "place", "file"), "../in.jsonl"),
-        (("input", "place", "mark"), None),
-        (("input", "place", "done"), {"a": -1}),
-        (("input", "latest"), 1.5),
-        (("input", "counts"), [1, 2]),
-        (("input", "counts"), [1, 2, 3, "x"]),
-        (("input", "promises"), "xyz"),
-        (("input", "promises"), "00"),
-        (("input", "promises"), None),
-        (("input", "shape"), ["jsonl", "00", []]),
-        (("input", "shape"), ["xml", "", []]),
-        (("input", "first"), "00ff"),
-        (("input", "times"), "00"),
-        (("output",), 5),
-        (("output",), {"place": 1}),
-        (("output", "place"), {"parts": 1, "job": "00000000"}),
-        (("output", "place", "bytes"), -5),
-        (("output", "place", "mark"), 5),
-    ],
-)
-def test_a_state_with_something_else_in_it_is_refused(begun: bytes, place: tuple[str, ...], value: object) -> None:
+WRONG: list[tuple[tuple[str, ...], object]] = [
+    (("input",), 5),
+    (("input",), {}),
+    (("input", "place"), []),
+    (("input", "place", "row"), -1),
+    (("input", "place", "at"), "x"),
+    (("input", "place", "file"), "../in.jsonl"),
+    (("input", "place", "mark"), None),
+    (("input", "place", "done"), {"a": -1}),
+    (("input", "latest"), 1.5),
+    (("input", "counts"), [1, 2]),
+    (("input", "counts"), [1, 2, 3, "x"]),
+    (("input", "promises"), "xyz"),
+    (("input", "promises"), "00"),
+    (("input", "promises"), None),
+    (("input", "shape"), ["jsonl", "00", []]),
+    (("input", "shape"), ["xml", "", []]),
+    (("input", "first"), "00ff"),
+    (("input", "times"), "00"),
+    (("output",), 5),
+    (("output",), {"place": 1}),
+    (("output", "place"), {"parts": 1, "job": "00000000"}),
+    (("output", "place", "bytes"), -5),
+    (("output", "place", "mark"), 5),
+]
+
+
+def test_a_state_with_something_else_in_it_is_refused(begun: bytes) -> None:
     write(trades(350), "in.jsonl")
-    _, _, snapshot = Path("state/state").read_bytes()[9:].partition(b"\n")
-    head = inner = head_of("state/state")
-    for name in place[:-1]:
-        inner = inner[name]
-    inner[place[-1]] = value
-    Path("state/state").write_bytes(seal(b"AFAC", 1, json.dumps(head).encode() + b"\n" + snapshot))
-    assert fails(*JOB)
-    assert Path("out.jsonl").read_bytes() == begun
+    blob = Path("state/state").read_bytes()
+    for place, value in WRONG:
+        head = inner = json.loads(blob[9:].partition(b"\n")[0])
+        for name in place[:-1]:
+            inner = inner[name]
+        inner[place[-1]] = value
+        Path("state/state").write_bytes(seal(b"AFAC", 1, json.dumps(head).encode() + b"\n" + blob[9:].partition(b"\n")[2]))
+        assert fails(*JOB), (place, value)
+        assert Path("out.jsonl").read_bytes() == begun
+    Path("state/state").write_bytes(blob)
+    call(*JOB)
 
 
 def test_the_cost_of_each_snapshot_is_told(begun: bytes) -> None:
