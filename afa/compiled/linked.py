@@ -51,7 +51,7 @@ class Linked(NamedTuple):
     def address(self, wanted: bool = True) -> int:
         """Return the address of the native function; not ``wanted``: 0 if no code of it is at hand."""
         module = self.kernel.__module__
-        key = f"{module} {EFFORT.passes} {EFFORT.level} {digest_of(__name__, module, self.holes.__module__)} {self.key}"
+        key = f"{module} {digest_of(__name__, module, self.holes.__module__)} {self.key}"
         if not PLAIN:
             return native.function(key, self.ir if wanted else None, EFFORT)
         if wanted and key not in _kept:

@@ -11,7 +11,7 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton
-from afa.compiled import choices, lane_program, linked
+from afa.compiled import choices, lane_program
 from afa.frames import lanes, slicing
 from afa.language.query import Query
 from tests.frames.test_find_worlds import changes
@@ -25,9 +25,6 @@ from tests.strategies import Seeded
 AUTOMATA, QUERIES, SQL = 8, 30, 30
 WAYS: list[dict[str, Any]] = [{"engine": "compiled"}, {"engine": "auto"}]
 """Options of `find` that give the same; `test_device` has one more."""
-FULL = linked.EFFORT
-QUICK = FULL._replace(passes="places", level=0)
-"""How most lanes here are compiled: in a third of the time."""
 Frame = dict[str, list[Any]]
 
 
@@ -124,7 +121,6 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(lanes, "SLICE", 4)
     for name, size in (("MATCHES", 1), ("ROWS", 7), ("LIST", 40)):
         monkeypatch.setattr(lane_program, name, size)
-    monkeypatch.setattr(linked, "EFFORT", QUICK)
     counts, run = [0, 0], lanes.run
 
     def counted(*given: Any) -> Any:
@@ -180,9 +176,7 @@ def automata(seed: str, count: int, some: int | None = None) -> int:
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_automata(part: int, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    if part == 0:
-        monkeypatch.setattr(linked, "EFFORT", FULL)
+def test_automata(part: int, taken: list[int]) -> None:
     assert automata(f"lanes {part}", AUTOMATA) > 100
     assert taken[0] > 40 * AUTOMATA
     assert taken[1] < taken[0] / 2
