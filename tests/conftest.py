@@ -14,7 +14,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from tests import lanes, nojit
+from tests import lanes, nojit, quick_code
 
 if nojit.DISABLED:
     nojit.install()
@@ -37,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Examples())
     if config.option.lanes and not hasattr(config, "workerinput"):
         config.pluginmanager.register(lanes.Record())
+    if not (nojit.DISABLED or "stress" in config.option.markexpr.replace("not stress", "")):
+        quick_code.install()
     if "not slow" in config.option.markexpr:
         config.pluginmanager.register(lanes.Watch())
     try:
