@@ -27,7 +27,8 @@ OUTSIDE = {
     "examples/README.md": "examples/index.md",
 }
 """Pages beside docs/, and where they stand in the site."""
-PACKAGES = ["afa", "afa.feeds", "afa.language", "afa.replay", "afa.situations", "afa.spark", "afa.uncertain", "punctuation", "speculation"]
+PACKAGES = ["afa", "afa.feeds", "afa.language", "afa.replay", "afa.situations", "afa.spark", "afa.uncertain"]
+PACKAGES += ["punctuation", "speculation"]
 COPIED = (".svg", ".png", ".css", ".js")
 WORKER = "https://unpkg.com/iframe-worker/shim"
 """What the theme would load, so that its search works from a disk; docs/iframe_worker.js takes its place."""

@@ -29,7 +29,8 @@ from tests.pages import PAGES, ROOT, blocks, execute, headings, links
 
 SPARK = "docs/spark.md"
 """Runs in `tests/spark/test_docs.py`."""
-PACKAGES = ["afa", "afa.feeds", "afa.language", "afa.replay", "afa.situations", "afa.spark", "afa.uncertain", "punctuation", "speculation"]
+PACKAGES = ["afa", "afa.feeds", "afa.language", "afa.replay", "afa.situations", "afa.spark", "afa.uncertain"]
+PACKAGES += ["punctuation", "speculation"]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != SPARK])

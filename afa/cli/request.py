@@ -71,7 +71,7 @@ class CommandRequest(NamedTuple):
     output_format: str = "changes"
     output_id: tuple[str, ...] = ()
     feed: Mapping[str, Any] | None = None
-    """Where the input is messages of a database: the options of their feed. ``id`` and ``until`` are told it, ``time`` is le."""
+    """Where the input is messages of a database: the options of their feed, which alone is told their ids; ``time`` is le."""
     made: tuple[str, ...] = ()
     """Of the keys those that no column holds: what a query computes of its rows, or takes from matches."""
 
