@@ -126,7 +126,7 @@ class Options:
     Traceback (most recent call last):
     ...
     punctuation.base_errors.AfaError: retractions=False can't be combined with id='order' because an id names an event for its \
-retraction
+retraction, and a revision
     """
 
     key: KeyOf | None = None

@@ -79,7 +79,9 @@ class Statistics(NamedTuple):
     id_bytes : int
         Bytes that they take, beside the columns of their events; a text adds its length.
     repeats : int
-        Messages so far that had come before; and ``superseded``, of which a newer version had come.
+        Messages so far that had come before.
+    superseded : int
+        Messages so far of which a newer version had come.
     """
 
     events: int
