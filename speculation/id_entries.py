@@ -284,9 +284,10 @@ class IdEntries:
     def mark(self) -> Any:
         """Return what `back` takes."""
         self._at, self._spare, self._old = 0, self._old if len(self._old) else self._spare, self._none
-        return self.m.copy(), len(self.texts)
+        return self.m.copy(), len(self.texts), {"fixed": self.fixed, "numbers": self.numbers}
 
     def back(self, mark: Any) -> None:
         """Restore the words of the entries as a whole; the journal has restored the table."""
-        self.m = mark[0].copy()
+        self.m, self._old = mark[0].copy(), self._none  # the table of before is the one in use again
         del self.texts[mark[1] :]
+        vars(self).update(mark[2])

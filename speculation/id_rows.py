@@ -200,8 +200,8 @@ def alike(one: Any, other: Any, names: list[str]) -> Any:
         a, b = one_array(one.column(name)), one_array(other.column(name))
         try:
             same = pc.fill_null(pc.equal(a, b), False)
-        except pa.ArrowException:  # lists, structs
-            found &= np.fromiter((x == y for x, y in zip(a.to_pylist(), b.to_pylist())), np.bool_, len(a))
+        except pa.ArrowException:  # lists, structs, within which NaN equals itself, too
+            found &= np.fromiter((x == y or repr(x) == repr(y) for x, y in zip(a.to_pylist(), b.to_pylist())), np.bool_, len(a))
             continue
         if a.null_count and b.null_count:
             same = pc.or_(same, pc.and_(pc.is_null(a), pc.is_null(b)))

@@ -61,7 +61,10 @@ class VersionKind:
             self._check(kind, array.type)
         if kind == "text":
             return array.to_pylist()
-        found = np.array(array.cast(pa.int64() if kind == "int" else pa.float64()))
+        try:
+            found = np.array(array.cast(pa.int64() if kind == "int" else pa.float64()))
+        except pa.ArrowException as error:
+            raise ChangeError(f"expected versions within int64 but got others: {error}") from error
         if kind == "float":
             if np.isnan(found).any():
                 raise ChangeError("expected a version of each message but got nan")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.errors import AfaError, ChangeError, Int64Error, SnapshotError
 from afa.io.table_times import with_ticks
 from afa.model.option_values import names_of
 from afa.schema import Field, as_ticks
@@ -192,16 +192,24 @@ class Ids(Stage):
         """Return the words of ids. Raises `Unfit` where rows must go one by one."""
         import pyarrow as pa
 
+        if not n:
+            return np.empty(0, np.int64)
         direct = self.single and pa.types.is_integer(columns[0].type)
-        if self.entries.fix(direct) and not direct:
-            raise ChangeError(f"expected an id that is an int, as those before, but got a column of {columns[0].type}")
+        self._check_kind(direct, f"a column of {columns[0].type}")
         return self.entries.words_of(columns, direct, n)
 
     def word(self, name: Any) -> int:
         """Return the word of one id."""
-        if self.entries.fix(type(name) is int) and type(name) is not int:
-            raise ChangeError(f"expected an id that is an int, as those before, but got {self.said(name)}")
+        self._check_kind(type(name) is int, self.said(name))
+        if type(name) is int and not -(2**63) <= name < 2**63:
+            raise Int64Error(f"expected an int64 as an id but got {self.said(name)}")
         return self.entries.word(name)
+
+    def _check_kind(self, direct: bool, got: str) -> None:
+        """Refuse ids that are no ints behind those that are, and the other way round."""
+        ints = self.entries.fix(direct)
+        if ints != direct:
+            raise ChangeError(f"expected an id that is {'an' if ints else 'no'} int, as those before, but got {got}")
 
     def pass_messages(self, of: MessageRows, compared: list[str], tell: Callable[[int, str], None]) -> tuple[Any, Any]:
         """Take messages; return the rows that leave and their signs (None: all are insertions).
@@ -302,13 +310,21 @@ class Ids(Stage):
         if table is None:
             raise ChangeError(f"expected a table of messages, or a Punctuation, but got {given!r}")
         columns = {name: table.column(name) for name in table.names}
-        rows = pa.table({name: c if isinstance(c, (pa.Array, pa.ChunkedArray)) else pa.array(c) for name, c in columns.items()})
+        try:
+            rows = pa.table({name: c if isinstance(c, (pa.Array, pa.ChunkedArray)) else pa.array(c) for name, c in columns.items()})
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise ChangeError(f"expected columns that Arrow holds but got another: {error}") from error
+        if not table.in_arrow:  # whose columns the caller may write to
+            rows = rows.take(np.arange(len(rows)))
         timed = table_of(rows) if self.tick is None else with_ticks(table_of(rows), self.tick, ("le",), False)  # type: ignore[arg-type]
         assert timed is not None
         for name in (*self.names, "le", *([] if self.version is None else [self.version])):
             if table.names.count(name) != 1:
                 raise ChangeError(f"expected one column {name!r} but got the columns {', '.join(table.names) or 'none'}")
-        ids = [plain_column(rows.column(name), Field(name, None, False), False) for name in self.names]
+        try:
+            ids = [plain_column(rows.column(name), Field(name, None, False), False) for name in self.names]
+        except pa.ArrowException as error:
+            raise ChangeError(f"expected ids within int64 but got others: {error}") from error
         if any(column is None for column in ids):
             raise ChangeError(f"expected an id, of ints, bools or texts, in each row of {', '.join(self.names)} but got others")
         sign = signs_of(timed)

@@ -31,6 +31,7 @@ from afa import (
     insert,
     retract,
 )
+from afa.errors import Int64Error
 from punctuation import SideOutput
 from speculation import Cleanse, Ids, LastBefore
 from tests.forged import forged
@@ -200,6 +201,18 @@ def test_memory_is_bounded_by_the_promise(texts: bool) -> None:
     assert len(stage.rows) < 6 * n
 
 
+def test_a_call_that_fails_forgets_no_id() -> None:
+    """A failed call has made the table of ids anew; the next one does, too."""
+    ids = Ids("id")
+    for low, high in ((0, 60), *((high - 200, high) for high in range(260, 1260, 200))):
+        rows = {"id": np.arange(low, high), "le": np.arange(low, high)}
+        with pytest.raises(AfaError):
+            ids.push_many([rows, "neither"])
+        ids.push_many(rows)
+        assert ids.statistics.ids == high - max(ids.promise, 0)
+        ids.push(Punctuation(high - 10))
+
+
 def test_a_million_ids_take_sixty_bytes() -> None:
     ids = Ids("id")
     for low in range(0, 1_000_000, 100_000):
@@ -243,6 +256,8 @@ def test_what_is_refused_in_words() -> None:
     ):
         with pytest.raises(ChangeError, match=text):
             op.push(item)
+    with pytest.raises(Int64Error, match="expected an int64 as an id but got id=9223372036854775808"):
+        op.push(retract({"id": 2**63}))
     none = Automaton(start="0", final={"1"}, event=NamedTuple("Maybe", [("id", int | None)]), arcs=[])
     with pytest.raises(ChangeError, match=r"expected a message with an id \('id'\) but got"):
         Operator(none, id="id").push(insert((None,), 1))
@@ -353,9 +368,13 @@ def test_alone_it_makes_changes_of_tables() -> None:
         ({"id": [1], "lsn": [1], "le": [5], "diff": [2]}, "expected diff 1 or -1"),
         ({"id": ["x"], "lsn": [1], "le": [5]}, "expected an id that is an int, as those before"),
         ({"id": [9], "lsn": [1], "le": [7]}, "expected tables of the same columns"),
+        ({"id": [9], "lsn": np.array([2**64 - 1], np.uint64), "le": [7]}, "expected versions within int64"),
+        ({"id": np.array([2**64 - 1], np.uint64), "lsn": [1], "le": [7]}, "expected ids within int64"),
     ):
         with pytest.raises(ChangeError, match=text):
             ids.push_many(pa.table({name: pa.array(column) for name, column in bad.items()}))
+    with pytest.raises(ChangeError, match="expected columns that Arrow holds"):
+        ids.push_many({"id": [1, "x"], "lsn": [1, 1], "le": [5, 5]})
     with pytest.raises(ChangeError, match="expected a table of messages, or a Punctuation"):
         ids.push(insert("x", 1))
     with pytest.raises(AfaError, match='expected on_repeat="update" with version='):
@@ -387,6 +406,45 @@ def test_find_takes_messages(kind: str, tmp_path: Path) -> None:
     assert columns == {"user": ["u"], "first": [1], "total": [10], "le": [12], "re": [70]}
     with pytest.raises(LateEventError, match=r"expected one content for id=3 but got another, \{.*'amount': 7"):
         afa.find(PAIR, frame, key="user", time="at", window=60, diff="sign", id="id")
+
+
+@pytest.mark.parametrize("time", ["le", "diff"])
+def test_find_sees_another_time_in_a_column_of_any_name(time: str) -> None:
+    rows = {"id": [1, 2, 2], "lsn": [1, 1, 2], "user": ["u"] * 3, "amount": [3, 4, 4], time: [5, 6, 9]}
+    with pytest.raises(LateEventError, match="expected one content for id=2 but got another"):
+        afa.find(PAIR, rows, time=time, window=40, id="id")
+    assert afa.find(PAIR, rows, time=time, window=40, **VERSIONS)["le"].tolist() == [9]
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_find_takes_a_frame_without_rows_and_large_floats(kind: Any) -> None:
+    none = kind({"id": [], "user": [], "amount": [], "at": []})
+    assert len(afa.find(PAIR, none, time="at", window=9, id="id")["le"]) == 0
+    above = Automaton(start="0", final={"1"}, event=NamedTuple("X", [("x", float)]), arcs=[Arc("0", "1", "x > 5")])
+    missing = np.nan if kind is pd.DataFrame else None
+    rows = kind({"id": [1, 2, 1], "x": [4.0, 1e300, missing], "at": [1, 2, missing], "diff": [1, 1, -1]})
+    assert list(afa.find(above, rows, time="at", window=9, id="id", diff="diff")["le"]) == [2]
+
+
+def test_a_failed_call_says_nothing_of_the_kind_of_ids() -> None:
+    ids = Ids("id")
+    for first, then in ((["a"], [1]), ([1], ["a"])):
+        ids = Ids("id")
+        with pytest.raises(AfaError):
+            ids.push_many([pa.table({"id": first, "le": [5]}), "neither"])
+        ids.push_many(pa.table({"id": then, "le": [5]}))
+        with pytest.raises(ChangeError, match="expected an id that is (an|no) int, as those before"):
+            ids.push_many(pa.table({"id": first, "le": [5]}))
+    rows = pa.table({"id": [1], "x": [[np.nan]], "le": [5]})
+    ids = Ids("id")
+    assert [len(ids.push_many(rows)) for _ in range(2)] == [1, 0]
+
+
+def test_a_callers_array_may_change_behind_a_call() -> None:
+    ids, amount = Ids("id"), np.array([3])
+    ids.push_many({"id": [1], "amount": amount, "le": [5]})
+    amount[0] = 4
+    assert len(ids.push_many({"id": [1], "amount": [3], "le": [5]})) == 0
 
 
 def test_find_refuses_a_retraction_without_its_event() -> None:

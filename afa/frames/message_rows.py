@@ -27,7 +27,6 @@ ROW = "\0row"
 
 def events_of(frame: Frame, pattern: Any, options: Options, reading: FrameReading) -> Any:
     """Return the rows of a frame whose events are in force, in a frame of its kind. Raises `LateEventError` for a fault."""
-    said = {name: value for name in OF_IDS if (value := getattr(options, name)) is not None}
     ids, version = names_of(options.id, "id"), options.version
     known = pattern_of(pattern)
     fields = [] if known.event is None else [field.name for field in Schema.of(known.event, "event").fields]
@@ -37,15 +36,16 @@ def events_of(frame: Frame, pattern: Any, options: Options, reading: FrameReadin
     for name in (*ids, *([] if version is None else [version]), *([] if reading.diff is None else [reading.diff])):
         if frame.names.count(name) != 1:
             raise missing(name, frame.names, "a message")
-    columns: dict[str, Any] = {name: _arrow(frame.raw(name, "a message")) for name in (*ids, *content)}
-    n = len(columns[ids[0]])
-    if version is not None:
-        columns[version] = _arrow(frame.raw(version, "version"))
-    rows = {**columns, "le": np.zeros(n, np.int64), ROW: np.arange(n)}
+    of_version = [] if version is None else [version]
+    columns = {_own(name): _arrow(frame.raw(name, "a message")) for name in (*ids, *content, *of_version)}
+    n = len(columns[_own(ids[0])])
+    if not n:  # whose columns need not say a type
+        return rows_at(frame.table, np.arange(0))
+    rows: dict[str, Any] = {**columns, "le": np.zeros(n, np.int64), ROW: np.arange(n)}
     if reading.diff is not None:
         rows["diff"] = frame.raw(reading.diff, "diff")
-    stage = Ids(**said)
-    stage.compared = [name for name in content if name != version or version in fields]
+    stage = Ids([*map(_own, ids)], on_repeat=options.on_repeat, version=None if version is None else _own(version))
+    stage.compared = [_own(name) for name in content if name != version or version in fields]
     out = stage.push_many(pa.table(rows))
     stage.push(Punctuation(FOREVER))  # which tells of retractions without an event
     places, signs = np.asarray(out.column(ROW)), np.asarray(out.column("diff"))
@@ -54,12 +54,17 @@ def events_of(frame: Frame, pattern: Any, options: Options, reading: FrameReadin
     return rows_at(frame.table, np.flatnonzero(there))
 
 
+def _own(name: str) -> str:
+    """Return the name of a column among messages, where these two are the messages' own."""
+    return f"{name} of the row" if name in ("le", "diff") else name
+
+
 def rows_at(table: Table, places: Any) -> Any:
     """Return some rows of a table in a table of its kind."""
     if table.kind == "pandas":
         found = table.columns.iloc[places]
         gone = [name for name, column in found.items() if column.dtype == np.float64 and table.columns[name].isna().any()]
-        whole = [name for name in gone if not (found[name] % 1).any() and not found[name].isna().any()]
+        whole = [name for name in gone if (found[name] % 1 == 0).all() and (found[name].abs() <= 2**53).all()]
         return found.astype(dict.fromkeys(whole, np.int64))  # floats, as of retractions they are missing
     if not table.in_arrow:
         return {name: picked(table.column(name), places) for name in table.names}
