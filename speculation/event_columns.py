@@ -80,12 +80,15 @@ class EventColumns:
             return None  # no number
         return pa.table({name: found[name] for name in self.names})
 
-    def step(self, rows: Any, promised: int = BEGINNING) -> Any:
-        """Return rows of this form as `Core.take` takes them; ``promised`` is the promise that stands right behind them."""
+    def step(self, rows: Any, promised: int = BEGINNING, plain: bool = False) -> Any:
+        """Return rows of this form as `Core.take` takes them; ``promised`` is the promise that stands right behind them.
+
+        ``plain``: they are insertions that live for the window, which is read faster.
+        """
         core, keys = self._core, self._keys
         if self.may_break(rows):
             return [("event", change, change.key) for change in self.changes(rows)]
-        fields, times = ({name: rows.column(name) for name in names} for names in (self._names, TIMES))
+        fields, times = ({name: rows.column(name) for name in names} for names in (self._names, ("le",) if plain else TIMES))
         of_keys = [rows.column(name) for name in keys.names] if keys else None
         try:
             return core.encoded(fields, times, of_keys).promised(promised)
@@ -119,6 +122,18 @@ class EventColumns:
             if name not in self._names and keys is not None:
                 columns[name] = [change.key if keys.single else change.key[i] for change in changes]
         return pa.table({field.name: pa.chunked_array([pa.array(columns[field.name], field.type)]) for field in kind})
+
+
+def copied(rows: Any) -> Any:
+    """Return a copy of rows of this form, whose columns may be the caller's arrays."""
+    import pyarrow as pa
+
+    def copy(column: Any) -> Any:
+        if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            return column.take(np.arange(len(column)))
+        return pa.chunked_array([pa.array(np.array(column))])
+
+    return pa.table({name: copy(rows.column(name)) for name in rows.column_names})
 
 
 def with_fields(rows: Any, values: Mapping[Field, tuple[list[Any], Any]]) -> Any:

@@ -26,7 +26,7 @@ from punctuation.time import BEGINNING, as_time
 from speculation import id_layout as k
 from speculation import stage_state as saved
 from speculation.around import Around, Front
-from speculation.event_columns import EventColumns, plain_column
+from speculation.event_columns import EventColumns, copied, plain_column
 from speculation.id_saved import fill, stage_of
 from speculation.ids import Ids, MessageRows, les_of, with_signs
 from speculation.stage import Output, checked
@@ -270,7 +270,7 @@ class IdsInput(Front):
         if rows is None:
             return None
         if not table.in_arrow:  # whose columns the caller may write to
-            rows = rows.take(np.arange(len(rows)))
+            rows = copied(rows)
         given = [self._column(table, name) for name in stage.names]
         if any(column is None or len(column) != len(signs) for column in given):
             return None
@@ -301,10 +301,11 @@ class IdsInput(Front):
 
     def _leaving(self, rows: Any, signs: Any, table: Table) -> Any:
         """Return rows as what stands behind this one takes them."""
+        plain = signs is None and "re" not in table.names and self._core.window is not None
         rows = with_signs(rows, signs)
         if not self._before_a_front:
-            return self._coming.step(rows)
-        if signs is None and "re" not in table.names and self._core.window is not None:
+            return self._coming.step(rows, plain=plain)
+        if plain:
             rows = rows.drop_columns(["re"])
         return Table("arrow", rows, rows)
 
