@@ -113,6 +113,10 @@ class Ids(Stage):
     takes_singles = True
     name_of: Callable[[Any], Any]
     """Returns the id that the payload of a change names."""
+    with_beside: Callable[[list[Any], Any], list[Any]]
+    """Returns the rows of a table with the ids and versions that stand beside their events."""
+    content_of: Callable[[Change, Any], Change]
+    """Returns an insertion, with its key, in its form."""
     holds_ids = True
     """Whether ids are among what contents hold, and no columns beside them."""
 

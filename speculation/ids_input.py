@@ -71,6 +71,7 @@ class IdsInput(Front):
         self._coming = columns = EventColumns(core, core.taken)
         self._compared = [name for name in columns.names if name != "diff"]
         stage.rows.rows_of, stage.rows.changes_of = columns.rows, columns.changes
+        stage.with_beside, stage.content_of = self._with_beside, self._checked
         stage.name_of, stage.holds_ids = self._name, all(name in self._fields for name in stage.names)
 
     # -- one by one ------------------------------------------------------------------------------------------------------------
@@ -218,24 +219,17 @@ class IdsInput(Front):
     # -- tables ----------------------------------------------------------------------------------------------------------------
 
     def _run(self, come: CallInput, net: bool) -> Output:
-        return super()._run(come if net else come._replace(parts=list(self._items(come))), net)
+        return super()._run(come if net else come._replace(parts=list(items_of(self._core, come, True))), net)
 
-    def _items(self, come: CallInput) -> Iterator[Any]:
-        """Return the input of a call one by one."""
-        for part in come.parts:
-            yield from self._rows(part, come) if isinstance(part, Table) else (part,)
-
-    def _rows(self, table: Table, come: CallInput) -> Iterator[Any]:
-        """Return the rows of a table as items, with what stands beside the events'."""
-        items = list(items_of(self._core, come._replace(parts=[table]), True))
+    def _with_beside(self, items: list[Any], table: Table) -> list[Any]:
+        """Return the rows of a table with what stands beside the events'."""
         there = {name: listed(table.column(name), name) for name in self._beside if table.names.count(name) == 1}
-        if not there:
-            yield from items
-            return
-        for i, (port, item, key) in enumerate(items):
-            if port == "event" and isinstance(item, Change):
-                item = item._replace(payload=MessagePayload(item.payload, {name: values[i] for name, values in there.items()}))
-            yield port, item, key
+        return [
+            (port, item._replace(payload=MessagePayload(item.payload, {name: values[i] for name, values in there.items()})), key)
+            if there and port == "event" and isinstance(item, Change)
+            else (port, item, key)
+            for i, (port, item, key) in enumerate(items)
+        ]
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         for piece in _pieces(table) if shape_of(self._core, table).mixed else (table,):
@@ -250,7 +244,7 @@ class IdsInput(Front):
         except Unfit:
             of = None
         if of is None:
-            for item in self._rows(table, come):
+            for item in items_of(self._core, come._replace(parts=[table]), True):
                 yield from self._item_reaches(*item)
             return
         rows, signs = self.stage.pass_messages(of, self._compared, lambda *row: self._tell(of, *row))

@@ -21,6 +21,7 @@ from afa import (
     AfaError,
     Arc,
     Automaton,
+    Chain,
     Change,
     ChangeError,
     Keyed,
@@ -32,6 +33,7 @@ from afa import (
     retract,
 )
 from afa.errors import Int64Error
+from afa.explain.reasons import Reasons
 from punctuation import SideOutput
 from speculation import Cleanse, Ids, LastBefore
 from tests.forged import forged
@@ -152,6 +154,19 @@ def test_ids_of_several_fields_and_beside_the_event(engine: Any) -> None:
     for item in (insert(Order(1, "u", 3), 5), {"id": 1, "user": "u", "amount": 3, "le": 5}):
         with pytest.raises(ChangeError, match=r"expected a message with an id \('shop'\) but got"):
             op.push(item)
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_versions_beside_the_event_reach_an_operator_within_another(table: bool) -> None:
+    second = Automaton(
+        start="0", final={"1"}, event=First, register=First(), arcs=[Arc("0", "1", "total > 0", "(e.first, e.total)")]
+    )
+    rows = [{"id": i, "lsn": v, "user": "u", "amount": a, "le": i} for i, v, a in ((1, 1, 3), (2, 1, 4), (2, 2, 7), (2, 1, 4))]
+    given: Any = pa.Table.from_pylist(rows) if table else rows
+    for around in (Reasons(Keyed(PAIR, key="user", **VERSIONS)), Chain(Keyed(PAIR, key="user", **VERSIONS), Operator(second))):
+        out = around.push_many(given, net=False)
+        found = [(row["total"], row["diff"]) for row in out.to_pylist()] if table else [(c.payload[1], c.diff) for c in out]
+        assert found == [(7, 1), (7, -1), (10, 1)]
 
 
 @pytest.mark.parametrize("versions", [[3, 1, 2], [2.5, -1.0, 0.0], ["c", "a", "b"], [datetime(2024, 1, n) for n in (3, 1, 2)]])
@@ -433,7 +448,7 @@ def test_a_failed_call_says_nothing_of_the_kind_of_ids() -> None:
         with pytest.raises(AfaError):
             ids.push_many([pa.table({"id": first, "le": [5]}), "neither"])
         ids.push_many(pa.table({"id": then, "le": [5]}))
-        with pytest.raises(ChangeError, match="expected an id that is (an|no) int, as those before"):
+        with pytest.raises(ChangeError, match=r"expected an id that is (an|no) int, as those before"):
             ids.push_many(pa.table({"id": first, "le": [5]}))
     rows = pa.table({"id": [1], "x": [[np.nan]], "le": [5]})
     ids = Ids("id")

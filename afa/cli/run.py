@@ -174,7 +174,11 @@ def said(call: Callable[[], Any], end: int) -> Any:
         return call()
     except LateEventError as error:
         text = one_line(error).replace(f"before {end} (promised)", "in the input")
-        hint = "--late drop drops it" if "in the input" in text else "a larger --lateness takes it, --late drop drops it"
+        hint = (
+            "--late drop drops it"
+            if "in the input" in text or text.startswith("expected one ")
+            else "a larger --lateness takes it, --late drop drops it"
+        )
         raise CommandError(f"{text}; {hint}") from error
     except AfaError:
         raise

@@ -237,7 +237,8 @@ def items_of(core: Core, come: CallInput, messages: bool = False) -> Iterator[It
     """Return the input of one call one by one: the rows of its tables, and its items; ``messages``: see `rows_of`."""
     for part in come.parts:
         if isinstance(part, Table):
-            yield from rows_of(core, part, come.arcs, shape_of(core, part).mixed, messages)
+            rows = rows_of(core, part, come.arcs, shape_of(core, part).mixed, messages)
+            yield from core.ids.with_beside(rows, part) if messages else rows
         else:
             yield part
 

@@ -291,7 +291,7 @@ class Reasons(Matching):
             return change if isinstance(change, Change) else Change(change, getattr(change, "at", None), None, 0)
         if not isinstance(change, Change) or (core.ids is not None and change.diff < 0):
             return None
-        return as_it_came(core, come(core, change, key))
+        return as_it_came(core, come(core, change, key)) if core.ids is None else core.ids.content_of(change, key)
 
 
 def _arrived(operator: Any, zone: str | None, times: bool) -> Reasons:
