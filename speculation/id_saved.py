@@ -30,7 +30,7 @@ def numbers_of(stage: Any) -> list[Any]:
     """Return all that an `Ids` knows as plain data; it is tidied up."""
     entries, versioned = stage.entries, stage.version is not None
     lines, of = entries.t[entries.known()], k.IdSlot
-    lines = lines[np.lexsort(lines.T[::-1] if entries.numbers is None else lines.T[1:])]
+    lines = lines[np.lexsort(lines.T[::-1] if entries.numbers is None else lines.T)]
     held = lines[:, of.held]
     versions = lines[:, of.version].tolist() if versioned else None
     if versions is not None and stage.kind.said == "text":
