@@ -237,6 +237,19 @@ def test_each_kind_of_pattern_goes_on(forks: Forks, pattern: str, options: tuple
     assert sorted(Path("plain.jsonl").read_bytes().splitlines()) == sorted(job.left_alone.splitlines())
 
 
+@pytest.mark.parametrize(("form", "output"), [("debezium", "out.jsonl"), ("upsert", "out.csv"), ("debezium", "out")])
+def test_what_is_written_has_the_form_that_is_asked_for(forks: Forks, form: str, output: str) -> None:
+    options = (*EVERY, "--output-format", form, "--output-id", "symbol")
+    job = Job(forks, write(trades(3000), "in.jsonl"), output, *options)
+    assert job.run(at=job.calls // 2).status == -signal.SIGKILL
+    job.goes_on()
+    assert job.left_alone
+    if output == "out.jsonl":
+        plain = forks.run("run", "rise.sase", "in.jsonl", *OPTIONS, "--batch", "500", *options[-4:], "--output", "plain.jsonl")
+        assert plain.status == 0, plain.told
+        assert sorted(Path("plain.jsonl").read_bytes().splitlines()) == sorted(job.left_alone.splitlines())
+
+
 # -- what is refused -----------------------------------------------------------------------------------------------------------
 
 BASE = ("run", "rise.sase", "in.jsonl", *OPTIONS, "--batch", "100")
@@ -341,6 +354,11 @@ def test_what_can_not_go_together(begun: bytes) -> None:
         told = fails(*JOB[:3], *JOB[-4:], *more)
         assert "--state" in told
         assert f"{more[0]} can't" in told or f"with {more[0]} " in told
+    told = fails(*JOB[:3], "--format", "debezium", "--id", "id", *JOB[-4:])
+    assert told == "--state can't be combined with --format debezium because it does not hold its rows in force"
+    for state, output in (("t", "t"), ("t", "t/out.jsonl"), (".", "o.jsonl")):
+        told = fails(*JOB[:2], ".", *OPTIONS, "--state", state, "--output", output)
+        assert told == f"expected a folder of its own as --state but got {state}"
     told = fails("run", "q.sql", "--input", "t=in.jsonl", "--state", "s", "--output", "o.jsonl")
     assert told.startswith("--state can't be combined with --input")
     assert "expected a name that ends in" in call(*BASE, "--output", "folder", status=2).stderr
@@ -359,6 +377,8 @@ WRONG: list[tuple[tuple[str, ...], object]] = [
     (("input", "place", "mark"), None),
     (("input", "place", "done"), {"a": -1}),
     (("input", "latest"), 1.5),
+    (("input", "latest"), 10**400),
+    (("input", "place", "at"), 10**30),
     (("input", "counts"), [1, 2]),
     (("input", "counts"), [1, 2, 3, "x"]),
     (("input", "promises"), "xyz"),
@@ -370,8 +390,11 @@ WRONG: list[tuple[tuple[str, ...], object]] = [
     (("input", "times"), "00"),
     (("output",), 5),
     (("output",), {"place": 1}),
+    (("output",), "place"),
+    (("output",), None),
     (("output", "place"), {"parts": 1, "job": "00000000"}),
     (("output", "place", "bytes"), -5),
+    (("output", "place", "bytes"), 10**30),
     (("output", "place", "mark"), 5),
 ]
 

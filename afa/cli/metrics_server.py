@@ -57,7 +57,7 @@ class PageRequest(BaseHTTPRequestHandler):
     server: PageServer
 
     def do_GET(self) -> None:
-        page = page_of(self.server.run, self.path)
+        page = page_of(self.server.run, self.path.partition("?")[0])
         self.send_response(page.status)
         self.send_header("content-type", page.kind)
         self.send_header("content-length", str(len(page.body)))

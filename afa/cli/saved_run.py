@@ -10,6 +10,9 @@ from afa.io.table_times import TimeType
 from afa.operator.checkpoint import Commit
 from afa.operator.plain_data import reading
 
+MOST = 2**63
+"""From here on no int is one of ours."""
+
 
 class SavedRun(NamedTuple):
     """Where a run is, and what its columns are."""
@@ -32,13 +35,12 @@ class SavedRun(NamedTuple):
             numbers = [place[name] for name in BEGIN if name not in ("done", "file")]
             numbers += [events, inserted, withdrawn, saved.size, *place["done"].values()]
             if (
-                any(type(n) is not int for n in (*numbers, saved.latest, *les, *diffs))
+                any(type(n) is not int or not -MOST <= n < MOST for n in (*numbers, saved.latest, *les, *diffs))
                 or min(numbers) < 0
                 or len(les) != len(diffs)
             ):
                 raise ValueError("counts")
-            if "place" not in commit.output:
-                raise ValueError("the place of the output")
+            _ = commit.output["place"]
             if place["file"] is not None and not (place["file"] and type(place["mark"]) is str and "/" not in place["file"]):
                 raise ValueError("the name of a file, and what it is known by")
             bytes.fromhex(saved.promises or "")

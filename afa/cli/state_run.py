@@ -22,6 +22,7 @@ import typer
 from afa import BEGINNING, Punctuation
 from afa.cli.fault import CommandError, tell
 from afa.cli.metrics_server import served
+from afa.cli.output_form import shape_of as output_form
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -56,6 +57,8 @@ def run_with_state(job: CommandRequest) -> None:
     assert job.state is not None
     if job.output == STREAM:
         raise CommandError("--state can't be combined with --output - because what is printed can't be taken back; name a file")
+    if job.feed is not None:
+        raise CommandError(f"--state can't be combined with --format {job.form} because it does not hold its rows in force")
     if comes_once(job.file):
         raise CommandError(
             f"--state can't be combined with {job.file}, a pipe, whose rows come once; let them go to a file or into files of a "
@@ -78,11 +81,14 @@ def run_with_state(job: CommandRequest) -> None:
 
 
 def check_apart(job: CommandRequest) -> None:
-    """Refuse an output that would be read."""
+    """Refuse an output that would be read, and a state in whose folder there would be other files."""
     assert job.output is not None
+    assert job.state is not None
     if not Path(job.output).is_dir():
         check_output(job.output, None, reads(job), True)
-    place, read = Path(job.output).resolve(), Path(job.file).resolve()
+    place, read, state = (Path(name).resolve() for name in (job.output, job.file, job.state))
+    if state in (place, place.parent, read):
+        raise CommandError(f"expected a folder of its own as --state but got {job.state}")
     if read.is_dir() and read in (place, place.parent):
         raise CommandError(f"can't write {job.output}: it is in {job.file}, which is read")
 
@@ -180,7 +186,9 @@ class StateRun:
         links = getattr(self.operator, "links", (self.operator,))
         shown = self.made.pattern.shown if job.collapse is None else self.operator._core.shown
         self.form = OutputTable(links[-1], shown, job.keys, self.saved.schema.empty_table(), self.batches.times)
-        self.out = appended(job.output, self.form.schema, None if last is None else last.output["place"])
+        self.formed = output_form(job, self.form.schema)
+        schema = self.formed(self.form.schema.empty_table()).schema
+        self.out = appended(job.output, schema, None if last is None else last.output["place"])
         with Screen(job, self.batches.total) as self.screen:
             try:
                 if last is None:  # before the first byte is written, so that the output is known as this job's
@@ -224,7 +232,7 @@ class StateRun:
                 found = in_settled_order(self.form.in_schema(part))
                 self.summary.count(self.form.les(found), found["diff"].to_numpy(), self.batches.latest)
                 self.screen.show(found, self.summary)
-                self.out.write(found)
+                self.out.write(self.formed(found))
 
     def _due(self) -> bool:
         every = self.job.state_every or EVERY

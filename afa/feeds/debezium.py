@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.errors import AfaError
+from afa.errors import AfaError, ChangeError
 from afa.feeds.feed_times import Converter, converter_of
 from afa.feeds.json_reader import NumberedLines, Told, strict
 from afa.feeds.messages import FeedOptions, MessageMaker, Messages, missing, parts_of, path_in, version_of
@@ -67,6 +67,7 @@ class Debezium:
         self._order = asked.version
         self._prefix = b"\0"  # how the lines before began: their schema
         self._converters: dict[str, Converter] = {}
+        self._said: dict[str, str] = {}  # which type of times or decimals schemas say of a column
         self._columns: dict[str, pa.DataType] = {}
         self._shape: tuple[str, ...] | None = None
 
@@ -74,7 +75,8 @@ class Debezium:
         """Return the lines that say something, without their schemas, which are taken note of."""
         given = given.where([line.strip() not in TOMBSTONES for line in given.lines])
         if any(b'"payload"' in line for line in given.lines[:LOOKED]) or b'"payload"' in b"\n".join(given.lines):
-            given = given._replace(lines=[self._plain(line) for line in given.lines])
+            lines = [self._plain(line, number) for line, number in zip(given.lines, given.numbers.tolist())]
+            given = given._replace(lines=lines).where([line is not None for line in lines])
         if self._shape is None:
             shapes = Counter(shape for shape in map(_shape_of, given.lines[:LOOKED]) if shape is not None)
             self._shape = shapes.most_common(1)[0][0] if shapes else None
@@ -93,7 +95,7 @@ class Debezium:
 
     @property
     def exact(self) -> tuple[str, ...]:
-        return self._maker.key
+        return (*self._maker.key, *(".".join((*(self._shape or ()), path)) for paths in (self._order, *ORDERS) for path in paths))
 
     def messages(self, table: pa.Table, numbers: Any) -> Messages:
         return self._maker.messages(self._envelope(table, numbers), self._converters)
@@ -102,8 +104,8 @@ class Debezium:
     def key(self) -> tuple[str, ...]:
         return self._maker.key
 
-    def _plain(self, line: bytes) -> bytes:
-        """Return a line without its schemas; one that can't be read as it is."""
+    def _plain(self, line: bytes, number: int) -> Any:
+        """Return a line without its schemas; one that can't be read as it is; None: its schema contradicts those before."""
         if line.startswith(self._prefix):
             return b'{"payload":' + line[len(self._prefix) :]
         try:
@@ -113,8 +115,8 @@ class Debezium:
                 begin = len(line.decode()[: found.end() + end].encode())
                 comma = re.compile(rb'\s*,\s*"payload"\s*:\s*').match(line, begin)
                 if comma:
-                    self._prefix = line[: comma.end()]
                     self._learn(schema)
+                    self._prefix = line[: comma.end()]
                     return b'{"payload":' + line[comma.end() :]
             elif b'"schema"' not in line or b'"payload"' not in line:
                 return line
@@ -125,6 +127,9 @@ class Debezium:
                         self._learn(part["schema"])
                     del part["schema"]
             return json.dumps(whole).encode()
+        except ChangeError as error:
+            self._told(number, str(error))
+            return None
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
             return line
 
@@ -132,9 +137,13 @@ class Debezium:
         """Take note of the types of the columns of a row."""
         row: Any = next((field for field in schema["fields"] if field["field"] == "after"), {})
         for field in row.get("fields", ()):
-            convert = converter_of(field.get("name", ""), field.get("parameters", {}))
+            name, kind, scale = field["field"], field.get("name", ""), field.get("parameters", {}).get("scale", "")
+            convert = converter_of(kind, field.get("parameters", {}))
+            said = f"{kind} {scale}".strip() if convert is not None else "no type of times or decimals"
+            if self._said.setdefault(name, said) != said:
+                raise ChangeError(f"expected {self._said[name]} in {name!r}, as the schemas before have it, but got {said}")
             if convert is not None:
-                self._converters.setdefault(field["field"], convert)
+                self._converters[name] = convert
             if field["type"] in KINDS:
                 self._columns.setdefault(field["field"], KINDS[field["type"]])
 

@@ -91,6 +91,7 @@ class ChangeFeed:
         self.faults = 0
         """How many messages were left out."""
         self._facts, self._on_fault, self._rows = asked.facts, on_fault, 1
+        self._table, self._wants = table, asked.wants
         self._decoder = FORMATS[format](asked, self._told)
         self._reader = JsonReader(self._decoder.known, self._told)
         self._latest: LatestRows | None = None
@@ -118,7 +119,7 @@ class ChangeFeed:
     def _messages(self, block: NumberedLines | tuple[pa.Table, Any]) -> Messages:
         if not isinstance(block, NumberedLines):
             return self._decoder.messages(*block)  # type: ignore[no-any-return]
-        lines = self._decoder.lines(block)
+        lines = self._decoder.lines(block if self._table is None else block.where([*map(self._wants, block.lines)]))
         self._reader.learn(self._decoder.types())
         self._reader.exact.update(self._decoder.exact)
         table, numbers = self._reader.read(lines)

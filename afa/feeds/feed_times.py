@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -111,6 +112,9 @@ def _each(column: pa.Array, convert: Converter) -> tuple[pa.Array, Any]:
         return convert(column), np.zeros(len(column), np.bool_)
     except (pa.ArrowException, ValueError, ArithmeticError):
         parts: list[pa.Array | None] = []
+        kind = pa.timestamp("ns")
+        with contextlib.suppress(pa.ArrowException, ValueError):
+            kind = convert(column.slice(0, 0)).type
         for i in range(len(column)):
             try:
                 parts.append(convert(column.slice(i, 1)))
@@ -118,7 +122,7 @@ def _each(column: pa.Array, convert: Converter) -> tuple[pa.Array, Any]:
                 parts.append(None)
     kind = next(
         (part.type for part, is_null in zip(parts, column.is_null()) if part is not None and not is_null.as_py()),
-        pa.timestamp("ns"),
+        kind,
     )
     wrong = np.array([part is None or (part.type != kind and part.null_count == 0) for part in parts], np.bool_)
     values = [pa.nulls(1, kind) if bad or part is None or part.null_count else part for part, bad in zip(parts, wrong)]

@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from punctuation.door import one_array
+
 DEEPEST = 64
 """So deep a line may be nested: Arrow's reader goes down by recursion, without a bound."""
 OPENS = 256
@@ -51,7 +53,7 @@ class JsonReader:
     def __init__(self, known: pa.Schema, told: Told) -> None:
         self.known, self._told = known, told
         self.exact: set[str] = set()
-        """Names of fields that hold no float: as ints among floats they might be rounded."""
+        """Names of fields, or paths to them, that hold no float: as ints among floats they might be rounded."""
 
     def keep(self, known: pa.Schema, floats: Collection[str]) -> None:
         """Take over the types of a reader: fields of these names are floats, other ints stay ints."""
@@ -121,10 +123,11 @@ class JsonReader:
             return None
         return table
 
-    def _inexact(self, fields: pa.Schema | pa.StructType) -> str | None:
+    def _inexact(self, fields: pa.Schema | pa.StructType, path: str = "") -> str | None:
         """Return the name of a float where none may be."""
-        inner = (self._inexact(field.type) for field in fields if pa.types.is_struct(field.type))
-        own = (field.name for field in fields if field.name in self.exact and pa.types.is_floating(field.type))
+        inner = (self._inexact(field.type, f"{path}{field.name}.") for field in fields if pa.types.is_struct(field.type))
+        floats = (field.name for field in fields if pa.types.is_floating(field.type))
+        own = (name for name in floats if name in self.exact or f"{path}{name}" in self.exact)
         return next((name for name in (*own, *inner) if name), None)
 
     def _parsed(self, text: bytes, known: pa.Schema | None) -> tuple[pa.Table, pa.Schema]:
@@ -175,9 +178,13 @@ def _settled(field: pa.Field) -> pa.Field | None:
 
 def _may_be_rounded(table: pa.Table) -> bool:
     """Return whether a float is so large, or none at all, that the line itself must be looked at."""
-    while any(pa.types.is_struct(kind) and kind.num_fields for kind in table.schema.types):
-        table = table.flatten()
-    floats = [column for column in table.columns if pa.types.is_floating(column.type)]
+    columns, floats = [one_array(column) for column in table.columns], []
+    while columns:
+        column = columns.pop()
+        if pa.types.is_nested(column.type):
+            columns += column.flatten() if pa.types.is_struct(column.type) else [column.flatten()]
+        elif pa.types.is_floating(column.type):
+            floats.append(column)
     return any(not (pc.max(pc.abs(column)).as_py() or 0.0) < EXACT or pc.any(pc.is_nan(column)).as_py() for column in floats)
 
 

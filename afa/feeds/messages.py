@@ -6,6 +6,7 @@ A decoder makes an *envelope* of each block: a table with the columns ``op``, ``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.feeds.feed_times import Converter, TimeColumns
 from afa.feeds.json_reader import Told
+from afa.io.file_columns import timestamps_of_text
 from punctuation.door import one_array
 
 SIGNS = {"c": 1, "r": 1, "u": 1, "d": -1, "t": 0}
@@ -23,6 +25,8 @@ SIGNS = {"c": 1, "r": 1, "u": 1, "d": -1, "t": 0}
 OPS, SIGN_OF = pa.array(SIGNS), np.array([*SIGNS.values()], np.int8)
 SILENT = pa.array(["m"])
 """Operations that say nothing of rows: a message that someone has written into the log."""
+TABLE = re.compile(rb'"table"\s*:\s*"([^"\\]*)"')
+ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:"
 WIDE = 40
 """Letters of a part of a version in text: longer numbers are larger ones."""
 
@@ -41,6 +45,11 @@ class FeedOptions(NamedTuple):
     def times(self) -> list[str]:
         """The columns that hold times which events have."""
         return list(dict.fromkeys([*filter(None, (self.time, self.until)), *self.facts.values()]))
+
+    def wants(self, line: bytes) -> bool:
+        """Return False of a line that names other tables only, whose columns may be of any type."""
+        names, asked = () if self.table is None else TABLE.findall(line), f".{self.table}".encode()
+        return not names or any(asked.endswith(b"." + name) for name in names)
 
 
 class Messages(NamedTuple):
@@ -92,12 +101,22 @@ def version_of(columns: Sequence[pa.Array], last: Any = None) -> pa.Array:
     >>> a < b
     True
     """
-    if len(columns) == 1 and pa.types.is_integer(columns[0].type):
+    if any(pa.types.is_floating(column.type) for column in columns):
+        raise AfaError("expected ints or text as what orders messages but got floats")
+    if len(columns) == 1 and pa.types.is_integer(columns[0].type) and columns[0].type != pa.uint64():
         found = columns[0].cast(pa.int64()).fill_null(-1)
         return found if last is None else pc.add(pc.multiply(found, 2), pa.array(last))
-    columns = columns if last is None else [*columns, pa.array(last)]
+    columns = [_in_ticks(column) for column in columns] + ([] if last is None else [pa.array(last)])
     texts = [pc.utf8_lpad(column.cast(pa.string()).fill_null(""), WIDE) for column in columns]
     return one_array(pc.binary_join_element_wise(*texts, " "))
+
+
+def _in_ticks(column: pa.Array) -> pa.Array:
+    """Return text that is times of ISO 8601, of which longer ones are not later, as ints; anything else as it is."""
+    if not (pa.types.is_string(column.type) and pc.all(pc.match_substring_regex(column, ISO)).as_py()):
+        return column
+    found = timestamps_of_text(column)
+    return column if found is None else found.cast(pa.int64())
 
 
 class MessageMaker:

@@ -34,7 +34,7 @@ class Wal2Json(Debezium):
             if not line.strip():
                 continue
             try:
-                found = [json.dumps(each).encode() for each in _messages(strict(line))]
+                found = [text for each in _messages(strict(line)) if self._asked.wants(text := json.dumps(each).encode())]
             except ValueError as error:
                 self._told(number, str(error))
             except (KeyError, TypeError, AttributeError):

@@ -163,7 +163,7 @@ def appended(path: str, schema: pa.Schema, place: Place | None) -> AppendedFile 
 
 def _of_file(place: Any) -> bool:
     kinds = {"bytes": int, "mark": str, "file": int}
-    return isinstance(place, dict) and {name: type(value) for name, value in place.items()} == kinds and place["bytes"] >= 0
+    return isinstance(place, dict) and {name: type(value) for name, value in place.items()} == kinds and 0 <= place["bytes"] < 2**63
 
 
 def _of_folder(place: Any) -> bool:

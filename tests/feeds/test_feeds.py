@@ -42,6 +42,8 @@ MALFORMED = [  # a line, and what is said of it
     ('{"op":"c","after":{"id":3,"at":1,"p":NaN},"source":{"lsn":5}}', "expected a number but got NaN"),
     ('{"op":"c","after":{"id":3,"at":1,"n":"\\ud800"},"source":{"lsn":5}}', "expected text in UTF-8"),
     ('{"op":"c","after":{"id":1,"at":1},"source":7}', "expected an object in 'source' but got int64"),
+    ('{"op":"c","after":{"id":3,"at":1},"source":{"lsn":1.5}}', "expected an int, a bool or text in 'lsn' but got a float"),
+    ('{"op":"c","after":{"id":3,"at":1,"l":[18446744073709551616]},"source":{"lsn":5}}', "expected an int64 but got 1844674407"),
     ("[]", r"expected a JSON object a line but got '\[\]'"),
     ('"c"', "expected a JSON object a line"),
     ("tru", "expected a JSON object a line"),
@@ -221,6 +223,62 @@ def test_several_tables_in_one_stream() -> None:
     assert net(feeds.maxwell(lines, key="id", time="at", table="shop.users")) == [(1, 5, 5)]
     with pytest.raises(ChangeError, match=r"line 2: expected table=, as messages are of 'shop.orders' and 'shop.users'"):
         feeds.maxwell(lines, key="id", time="at")
+
+
+def test_of_other_tables_no_column_is_read() -> None:
+    schema = {"type": "struct", "fields": [{"field": "after", "fields": [{"field": "at", "type": "int64"}]}]}
+    schema["fields"][0]["fields"][0]["name"] = "io.debezium.time.Timestamp"
+    other = {"op": "c", "after": {"id": "x", "at": 5, "p": [1]}, "source": {"table": "users", "lsn": 1}}
+    ours = json.loads(GOOD % (1, 5, 2)) | {"source": {"table": "orders", "schema": "public", "lsn": 2}}
+    lines = [json.dumps(each) for each in ({"schema": schema, "payload": other}, {"payload": ours})]
+    for table in ("orders", "public.orders"):
+        assert net(feeds.debezium(lines, key="id", time="at", table=table)) == [(1, 5, 1.5, "x", 5)]
+    change = {"kind": "insert", "table": "orders", "columnnames": ["id", "at"], "columnvalues": [1, 5]}
+    other = {"kind": "insert", "table": "users", "columnnames": ["id", "at"], "columnvalues": ["x", [5]]}
+    line = json.dumps({"nextlsn": "0/1", "change": [other, change]})
+    assert net(feeds.wal2json([line], key="id", time="at", table="orders")) == [(1, 5, 5)]
+
+
+def test_a_schema_that_says_another_type_of_times_or_decimals_is_told() -> None:
+    def line(kind: str | None, scale: str, value: Any, lsn: int) -> str:
+        at = {"field": "at", "type": "int64"} | ({} if kind is None else {"name": f"io.debezium.time.{kind}"})
+        price = {"field": "p", "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": scale}}
+        schema = {"type": "struct", "fields": [{"field": "after", "type": "struct", "fields": [at, price]}]}
+        after = {"id": lsn, "at": value, "p": "BNI="}
+        return json.dumps({"schema": schema, "payload": {"op": "c", "after": after, "source": {"lsn": lsn}}})
+
+    told: list[str] = []
+    feed = feeds.ChangeFeed("debezium", key="id", time="at", on_fault=told.append)
+    rows = [("Timestamp", "2", 1), ("MicroTimestamp", "2", 2), ("MicroTimestamp", "2", 3), (None, "2", 4), ("Timestamp", "3", 5)]
+    found = feed.push([line(kind, scale, 1000, lsn) for kind, scale, lsn in rows])
+    assert found["id"].to_pylist() == [1]
+    assert [text.partition(":")[0] for text in told] == [f"line {n}" for n in (2, 3, 4, 5)]
+    assert "expected io.debezium.time.Timestamp in 'at', as the schemas before have it, but got" in told[0]
+    assert feed.push([line("Timestamp", "2", 2000, 6)])["id"].to_pylist() == [6]
+
+
+def test_decimals_of_which_none_can_be_read_leave_the_type_open() -> None:
+    price = {"field": "p", "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
+    schema = {"type": "struct", "fields": [{"field": "after", "type": "struct", "fields": [price]}]}
+    told: list[str] = []
+    feed = feeds.ChangeFeed("debezium", key="id", time="at", on_fault=told.append)
+    for lsn, value in enumerate(("!!", "BNI=")):
+        after = {"id": lsn, "at": 5, "p": value}
+        found = feed.push([json.dumps({"schema": schema, "payload": {"op": "c", "after": after, "source": {"lsn": lsn}}})])
+    assert found["p"].to_pylist() == [Decimal("12.34")]
+    assert told == ["line 1: expected decimal128(38, 2) in 'p' but got '!!'"]
+
+
+def test_versions_that_are_no_ints() -> None:
+    rows = pa.table({"id": [1, 1], "at": [1, 2], "op": ["+I", "+U"]})
+    later, earlier = "2024-01-01T00:00:01Z", "2024-01-01T00:00:00.5Z"
+    for times in ([later, earlier], [later.replace("Z", "+00:00"), later.replace("Z", "+01:00")]):
+        found = feeds.changelog(rows.append_column("v", pa.array(times)), key="id", time="at", version="v")
+        assert found["at"].to_pylist() == [1]
+    with pytest.raises(AfaError, match="expected ints or text as what orders messages but got floats"):
+        feeds.changelog(rows.append_column("v", pa.array([9.5, 10.0])), key="id", time="at", version="v")
+    found = feeds.changelog(rows.append_column("v", pa.array([2**63 + 1, 9], pa.uint64())), key="id", time="at", version="v")
+    assert found["at"].to_pylist() == [1]
 
 
 def test_wal2json_without_its_positions_is_told() -> None:
