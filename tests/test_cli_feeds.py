@@ -102,6 +102,7 @@ def test_matches_as_messages() -> None:
     ("options", "said"),
     [
         (("--diff", "op"), "--diff can't be combined with --format debezium"),
+        (("--table", "users"), "orders.jsonl: expected messages of the table users among the first ones but got none"),
         (("--fact", "paid"), "expected --fact NAME=COL but got paid"),
         (("--time", "created_at"), "can't be combined with facts="),
         (("--output-format", "upsert"), "--output-format upsert needs --output FILE"),
@@ -115,6 +116,13 @@ def test_what_is_refused(options: tuple[str, ...], said: str) -> None:
     write("q.sase", QUERY)
     write("orders.jsonl", lines())
     assert said in fails(*FEED, *options)
+
+
+def test_rows_of_flink_need_no_key() -> None:
+    rows = ({"id": 1, "at": at, "op": op} for at, op in ((5, "+I"), (5, "-U"), (6, "+U")))
+    write("rows.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    call("new", "rule.py", "--from", "rows.jsonl", "--time", "at")
+    assert "afa run rule.py:pattern rows.jsonl --format flink --time at\n" in Path("rule.py").read_text()
 
 
 def test_table_and_fact_want_a_format() -> None:

@@ -86,9 +86,10 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
     known = None if form not in (None, *FEEDS) or comes_once(file) or Path(file).suffix not in LINES else format_of(file)
     if known is not None or form in FEEDS:
         form = form or known.name  # type: ignore[union-attr]
-        id = id or (None if known is None else known.key)
+        id = id or (None if known is None or known.name == "flink" else known.key)  # Flink's rows have no order
         source: FileSource = FeedSource(file, form, {"key": id and id.split(","), "time": le}, "drop")
-        said = f" --format {form}{'' if id is None else f' --id {in_docstring(shlex.quote(id))}'}"
+        options = {"format": form, "id": id, "time": le}
+        said = "".join(f" --{name} {in_docstring(shlex.quote(text))}" for name, text in options.items() if text is not None)
     else:
         source, said = open_source(file, form), "" if form is None else f" --format {form}"
     text = new_pattern(str(pattern), file, source, le, key, said)

@@ -35,6 +35,8 @@ def facts(changes: pa.Table, said: Mapping[str, str]) -> pa.Table:
     >>> facts(orders, {"placed": "created_at", "paid": "paid_at"}).select(["id", "type", "le"]).to_pylist()
     [{'id': 1, 'type': 'placed', 'le': 10}, {'id': 1, 'type': 'paid', 'le': 15}, {'id': 2, 'type': 'placed', 'le': 20}]
     """
+    if not isinstance(changes, pa.Table) or not said:
+        raise AfaError(f"expected an Arrow table of changes, and facts, but got {type(changes).__name__} and {said!r}")
     names = changes.column_names
     for name in said.values():
         if name not in names:

@@ -47,8 +47,10 @@ class FeedSource(FileSource):
         faults: list[str] = []
         self._head = ChangeFeed(format, **options, on_fault=faults.append)
         schema = self._head.push(self._file.look(1)).schema
-        if faults and not set(schema.names) - {"le", "diff"}:
-            raise ChangeError(f"{file}: expected messages of {format} but got none: {faults[0]}")
+        table = options.get("table")
+        if (faults or table) and not set(schema.names) - {"le", "diff"}:
+            of = format if faults else f"the table {table} among the first ones"
+            raise ChangeError(f"{file}: expected messages of {of} but got none{': ' if faults else ''}{''.join(faults[:1])}")
         self._kinds = dict(zip(schema.names, schema.types))
         self.names = list(schema.names)
         self._made: Callable[[], ChangeFeed] = lambda: ChangeFeed(format, **options, on_fault=on_fault)

@@ -56,6 +56,8 @@ def upserts(changes: pa.Table, id: str | Sequence[str]) -> pa.Table:
 
 def _told(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     """Return the rows without ``diff``, ``diff``, and the number of each one's id, in the order in which ids come."""
+    if not isinstance(changes, pa.Table) or "diff" not in changes.column_names:
+        raise AfaError(f"expected an Arrow table of changes, with diff, but got {type(changes).__name__}")
     rows = changes.drop_columns(["diff"])
     names = list(names_of(id, "id")) or rows.column_names
     for name in names:

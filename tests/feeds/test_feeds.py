@@ -321,6 +321,12 @@ def test_what_goes_out_comes_in_again() -> None:
     assert out["op"].to_pylist() == ["u", "c", "d"]
     assert feeds.to_debezium(changes)["op"].to_pylist() == ["d", "c", "c", "d"]
     assert feeds.upserts(changes, "card").to_pylist() == changes.take([1, 2, 3]).to_pylist()
+    for wrong in (changes.to_pandas(), changes.drop_columns(["diff"])):
+        with pytest.raises(AfaError, match="expected an Arrow table of changes, with diff, but got"):
+            feeds.upserts(wrong, "card")
+    for wrong, said in ((changes.to_pandas(), {"paid": "le"}), (changes, {})):
+        with pytest.raises(AfaError, match="expected an Arrow table of changes, and facts, but got"):
+            feeds.facts(wrong, said)
     with pytest.raises(AfaError, match=r"id= names no column 'cart' .* did you mean 'card'"):
         feeds.upserts(changes, "cart")
 
