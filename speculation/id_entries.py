@@ -209,8 +209,8 @@ class IdEntries:
             self.t = spare if slots <= len(spare) <= 2 * slots else np.zeros((slots, old.shape[1]), np.int64)
             if self.t is spare:  # whose pages are there
                 spare.fill(0)
-            self._call(k.REFILL, len(old), o=old)
-            if self.m[k.IdCall.used] + n <= FULL * slots:
+            short = self._call(k.REFILL, len(old), o=old)  # as what is remembered was estimated
+            if not short and self.m[k.IdCall.used] + n <= FULL * slots:
                 return
             slots *= 2
 
