@@ -151,6 +151,7 @@ class Ids(Stage):
         self.promise = BEGINNING
 
     def settle_duration(self, name: str, value: Any) -> None:
+        """Take what has waited for a tick, of which there is one now."""
         super().settle_duration(name, value)
         self.remember = self._remembered(self.remember)
 
