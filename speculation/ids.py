@@ -365,11 +365,13 @@ class Ids(Stage):
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
+        """Return all that it remembers, as plain data."""
         self.tidy(True)
         return numbers_of(self)
 
     @classmethod
     def of(cls, numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> Any:
+        """Make the stage of a snapshot."""
         wanted("nothing that waits beside ids", rows is None and not saved.changes(waiting, take), "others")
         stage = stage_of(numbers, cls)
         fill(stage, numbers, table_in, no_changes)
@@ -400,10 +402,12 @@ class Ids(Stage):
         rows.join()
 
     def call_ends(self) -> None:
+        """Tell late messages and faults."""
         if self._own_late.waiting:
             self._own_late.hand_over(self._calls)
 
     def call_failed(self, before: Any) -> None:
+        """Restore what was before."""
         self._journal.rollback()
         entries, rows, counts = before
         self.entries.back(entries)
