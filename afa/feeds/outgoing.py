@@ -24,7 +24,8 @@ def to_debezium(changes: pa.Table, id: str | Sequence[str] | None = None) -> pa.
     changes : pyarrow.Table
         Rows with ``diff``, of one call.
     id : str, or sequence of str, optional
-        The columns that identify a row: an old one and a new one of an id are one update. None: all columns do.
+        The columns that identify a row: an old one and a new one of an id are one update. None: all columns do. That no two rows of
+        an id are there at a time is checked within a call.
 
     Examples
     --------
@@ -74,6 +75,14 @@ def _told(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, 
         mine = one_array(pc.fill_null(column.dictionary_encode("encode").indices, -1)).to_numpy().astype(np.int64) + 1
         codes = np.unique(codes * (mine.max(initial=0) + 1) + mine, return_inverse=True)[1]
     _, first, at = np.unique(codes, return_index=True, return_inverse=True)
+    there = np.bincount(at, diff, len(first)).astype(np.int64)  # rows that come, less those that go
+    if (abs(there) > 1).any():
+        worst = int(abs(there).argmax())
+        said = ", ".join(f"{name}={rows[name][int(first[worst])].as_py()!r}" for name in names)
+        what = "come" if there[worst] > 0 else "go"
+        raise AfaError(
+            f"expected one row of an id at a time but got {abs(there[worst])} that {what}, of {said}; name more columns as id="
+        )
     return rows, diff, np.argsort(np.argsort(first))[at]
 
 

@@ -327,6 +327,10 @@ def test_what_goes_out_comes_in_again() -> None:
     for wrong, said in ((changes.to_pandas(), {"paid": "le"}), (changes, {})):
         with pytest.raises(AfaError, match="expected an Arrow table of changes, and facts, but got"):
             feeds.facts(wrong, said)
+    for diff, said in (([1, 1, 1, 1], "2 that come, of card='a'"), ([1, -1, -1, -2], "2 that go, of card='c'")):
+        for out_of in (feeds.upserts, feeds.to_debezium):
+            with pytest.raises(AfaError, match=f"expected one row of an id at a time but got {said}; name more columns"):
+                out_of(changes.set_column(3, "diff", pa.array(diff)), "card")
     with pytest.raises(AfaError, match=r"id= names no column 'cart' .* did you mean 'card'"):
         feeds.upserts(changes, "cart")
 
