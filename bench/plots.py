@@ -32,6 +32,8 @@ class Bars(NamedTuple):
 
 
 PLOTS: Mapping[str, Lines | Bars] = {
+    "ids": Bars(["what"], ["M events/s", "id=, M events/s", "M messages/s"], label="M rows/s"),
+    "restart": Bars(["form"], ["every 5 s, relative to none", "every 500 ms, relative to none"], label="rate, relative to none"),
     "language": Bars(["query"], ["M events/s", "by hand, M events/s", "NFA^b, M events/s"], log_y=True, label="M events/s"),
     "nulls": Bars(["query"], ["M events/s", "may be None, M events/s", "5 % None, M events/s"], label="M events/s"),
     "functions": Bars(["rule"], ["three columns, M events/s", "haversine, M events/s", "left to Python, M events/s"], log_y=True),
