@@ -151,6 +151,10 @@ class OracleEngine(ByRows):
         """Refuse, as `steps` does."""
         raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
 
+    def memory_bytes(self) -> int:
+        """Return 0: all are Python's objects."""
+        return 0
+
     def by_state(self) -> dict[str, int]:
         """Count nothing: there are no lists."""
         return {}

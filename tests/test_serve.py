@@ -622,7 +622,7 @@ def test_it_ends_before_the_first_row(tmp_path: Path, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     (tmp_path / "fall.py").write_text(PATTERN)
-    monkeypatch.setattr("afa.extra.live.serve_run.open_source", waits)
+    monkeypatch.setattr("afa.extra.live.serve_run.opened", waits)
     assert call("serve", str(tmp_path / "fall.py"), "-", "--format", "csv").stdout.startswith("http://127.0.0.1:")
 
 
