@@ -139,8 +139,9 @@ def wanted_of(row: dict[str, Any], time: str | None, facts: dict[str, str]) -> I
 
 
 def schema_of(world: World) -> pa.Schema:
-    """The schema of a world's rows."""
-    first = {name: value for row in world.messages for name, value in row.items() if value is not None}
+    """The schema of a world's rows; a column that is null in each of them has a type, too."""
+    first: dict[str, Any] = {name: 0 if name.endswith("_at") else "" for row in world.messages for name in row}
+    first |= {name: value for row in world.messages for name, value in row.items() if value is not None}
     return pa.schema([(name, pa.float64() if name == "amount" else pa.array([value]).type) for name, value in first.items()])
 
 
