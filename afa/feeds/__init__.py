@@ -4,7 +4,7 @@
 
 feed          ChangeFeed: a feed, call after call; named_feeds: one call, a function for each format
 given         lines, tables, files -> blocks; json_reader: blocks of lines -> tables; what can't be read is told by its line
-debezium wal2json maxwell changelog        a format each: tables -> messages
+debezium wal2json maxwell changelog        a format each: tables -> messages; decoder: what they have in common
 messages      one row a message: the row's columns, its time, sign and version; feed_times: times in them
 latest_rows   messages -> changes: the largest version of each key, once, in any order (`speculation.Ids`)
 facts         a row that says several things as several events

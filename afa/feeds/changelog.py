@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.errors import AfaError
-from afa.feeds.json_reader import NumberedLines, Told
-from afa.feeds.messages import FeedOptions, MessageMaker, Messages, version_of
+from afa.feeds.decoder import Decoder
+from afa.feeds.json_reader import Told
+from afa.feeds.messages import FeedOptions, Messages, version_of
 from punctuation.door import one_array
 
 WORDS = dict.fromkeys(("insert", "update_postimage", "update_after", "+i", "+u", "i", "u", "c", "r"), 1)
@@ -35,30 +36,17 @@ HOUSEKEEPING: tuple[str, ...] = (
 HOUSEKEEPING += ("_hoodie_file_name", "__deleted", "__table", "__db", "__schema")
 
 
-class Changelog:
+class Changelog(Decoder):
     """The decoder of rows with a column of kinds."""
 
-    known = pa.schema([])
-
     def __init__(self, asked: FeedOptions, told: Told) -> None:
-        self._asked, self._told = asked, told
-        self._maker = MessageMaker(asked, told)
+        super().__init__(asked, told)
         self._kind: str | None = None
         self._order = asked.version
-
-    def lines(self, given: NumberedLines) -> NumberedLines:
-        return given.where([bool(line.strip()) for line in given.lines])
-
-    def types(self) -> pa.Schema:
-        return pa.schema([])
 
     @property
     def exact(self) -> tuple[str, ...]:
         return (*self._maker.key, *self._order, *VERSIONS)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self._maker.key
 
     def messages(self, table: pa.Table, numbers: Any) -> Messages:
         names = table.column_names

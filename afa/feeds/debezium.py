@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.errors import AfaError, ChangeError
+from afa.feeds.decoder import Decoder
 from afa.feeds.feed_times import Converter, converter_of
 from afa.feeds.json_reader import NumberedLines, Told, strict
-from afa.feeds.messages import FeedOptions, MessageMaker, Messages, missing, parts_of, path_in, version_of
+from afa.feeds.messages import FeedOptions, Messages, missing, parts_of, path_in, version_of
 from punctuation.door import one_array
 
 ORDERS = (
@@ -56,14 +57,11 @@ KINDS |= dict.fromkeys(("int8", "int16", "int32", "int64"), INT)
 TOMBSTONES = (b"", b"null", b'{"schema":null,"payload":null}')
 
 
-class Debezium:
+class Debezium(Decoder):
     """The decoder of Debezium's messages."""
 
-    known = pa.schema([])
-
     def __init__(self, asked: FeedOptions, told: Told) -> None:
-        self._asked, self._told = asked, told
-        self._maker = MessageMaker(asked, told)
+        super().__init__(asked, told)
         self._order = asked.version
         self._prefix = b"\0"  # how the lines before began: their schema
         self._converters: dict[str, Converter] = {}
@@ -99,10 +97,6 @@ class Debezium:
 
     def messages(self, table: pa.Table, numbers: Any) -> Messages:
         return self._maker.messages(self._envelope(table, numbers), self._converters)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self._maker.key
 
     def _plain(self, line: bytes, number: int) -> Any:
         """Return a line without its schemas; one that can't be read as it is; None: its schema contradicts those before."""

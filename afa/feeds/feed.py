@@ -11,6 +11,7 @@ import pyarrow as pa
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.feeds.changelog import Changelog
 from afa.feeds.debezium import Debezium
+from afa.feeds.decoder import Decoder
 from afa.feeds.facts import facts as facts_of
 from afa.feeds.given import blocks_in
 from afa.feeds.json_reader import JsonReader, NumberedLines
@@ -20,7 +21,7 @@ from afa.feeds.messages import FeedOptions, Messages
 from afa.feeds.wal2json import Wal2Json
 from afa.model.option_values import names_of
 
-FORMATS: dict[str, Any] = {
+FORMATS: dict[str, type[Decoder]] = {
     "debezium": Debezium,
     "wal2json": Wal2Json,
     "maxwell": Maxwell,
@@ -118,7 +119,7 @@ class ChangeFeed:
 
     def _messages(self, block: NumberedLines | tuple[pa.Table, Any]) -> Messages:
         if not isinstance(block, NumberedLines):
-            return self._decoder.messages(*block)  # type: ignore[no-any-return]
+            return self._decoder.messages(*block)
         lines = self._decoder.lines(block if self._table is None else block.where([*map(self._wants, block.lines)]))
         self._reader.learn(self._decoder.types())
         self._reader.exact.update(self._decoder.exact)

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.feeds.json_reader import NumberedLines, Told
-from afa.feeds.messages import FeedOptions, MessageMaker, Messages, parts_of, version_of
+from afa.feeds.decoder import Decoder
+from afa.feeds.messages import Messages, parts_of, version_of
 from punctuation.door import one_array
 
 INT, TEXT = pa.int64(), pa.string()
@@ -27,27 +27,10 @@ LAST = 1 << 31
 """Behind each offset in a transaction."""
 
 
-class Maxwell:
+class Maxwell(Decoder):
     """The decoder of Maxwell's messages."""
 
     known = pa.schema(LINE)
-
-    def __init__(self, asked: FeedOptions, told: Told) -> None:
-        self._told, self._maker = told, MessageMaker(asked, told)
-
-    def lines(self, given: NumberedLines) -> NumberedLines:
-        return given.where([bool(line.strip()) for line in given.lines])
-
-    def types(self) -> pa.Schema:
-        return pa.schema([])
-
-    @property
-    def exact(self) -> tuple[str, ...]:
-        return self._maker.key
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self._maker.key
 
     def messages(self, table: pa.Table, numbers: Any) -> Messages:
         whole = {name: one_array(table[name]) if name in table.column_names else pa.nulls(len(table), LINE[name]) for name in LINE}
