@@ -7,6 +7,7 @@ slots    -> contents   by place, in `speculation.id_rows`
 
 from __future__ import annotations
 
+import copy
 import functools
 import secrets
 from collections.abc import Callable, Iterator
@@ -259,10 +260,11 @@ class IdEntries:
             vars(self).update(t=t, texts=[self.texts[i] for i in used.tolist()])
 
     def _drop(self) -> None:
-        """Make the table anew without what is forgotten."""
-        old, known = self.t, len(self.known())
-        self.t = np.zeros((max(FEW, int(known / LOAD)), old.shape[1]), np.int64)
-        self._call(k.REFILL, len(old), o=old)
+        """Make the table anew without what is forgotten; an interrupt leaves the old one."""
+        new, old, known = copy.copy(self), self.t, len(self.known())
+        new.m, new.t = self.m.copy(), np.zeros((max(FEW, int(known / LOAD)), old.shape[1]), np.int64)
+        new._call(k.REFILL, len(old), o=old)
+        vars(self).update(m=new.m, t=new.t)
 
     def contents(self) -> tuple[Any, Any]:
         """Return the slots whose contents are held, and the places of these."""

@@ -23,12 +23,12 @@ from punctuation.time import BEGINNING
 from speculation import id_layout as k
 from speculation import stage_state as saved
 from speculation.around import AROUND
-from speculation.event_columns import plain_column
+from speculation.event_columns import copied, plain_column
 from speculation.id_entries import IdEntries
 from speculation.id_rows import FEW, IdRows, alike
 from speculation.id_saved import fill, no_changes, numbers_of, stage_of, table_in
 from speculation.id_versions import VersionKind
-from speculation.stage import Output, Stage
+from speculation.stage import Stage
 
 
 class IdsStatistics(NamedTuple):
@@ -147,7 +147,7 @@ class Ids(Stage):
         self.rows.rows_of = self.rows.changes_of = self.name_of = _no_changes
         self.kind = VersionKind()
         self.repeats = self.superseded = 0
-        self.seen = self._first_waiting = BEGINNING
+        self.seen = BEGINNING
         self.promise = BEGINNING
 
     def settle_duration(self, name: str, value: Any) -> None:
@@ -234,7 +234,8 @@ class Ids(Stage):
         self.rows.add_rows(rows.take(place[kept]))
         own = np.full(len(old), -1)
         own[kept] = np.arange(first, self.rows.top)
-        told = [(i, self._text(int(verdicts[i]))) for i in np.flatnonzero((verdicts == k.LATE) | (verdicts == k.CLASHES)).tolist()]
+        put_aside = np.flatnonzero((verdicts == k.LATE) | (verdicts == k.CLASHES)).tolist()
+        told = [(i, "late" if verdicts[i] == k.LATE else "clash") for i in put_aside]
         same = np.flatnonzero(verdicts == k.SAME)
         equal = self._equal(rows.take(place[same]), old[same], compared)
         told += [(i, "fault") for i in same[~equal].tolist()]
@@ -253,18 +254,18 @@ class Ids(Stage):
     def _equal(self, rows: Any, places: Any, compared: list[str]) -> Any:
         return alike(rows, self.rows.take(places, rows.schema), compared) if len(places) else np.ones(0, np.bool_)
 
-    @staticmethod
-    def _text(verdict: int) -> str:
-        return "late" if verdict == k.LATE else "clash"
-
     def said(self, name: Any) -> str:
         """Return an id in words."""
         return ", ".join(f"{field}={value!r}" for field, value in zip(self.names, (name,) if self.single else name))
 
+    def place_of(self, name: Any) -> int | None:
+        """Return the place of the event in force of an id; None: there is none."""
+        word = self.entries.find(name)
+        return None if word is None else self.entries.in_force(word)
+
     def whole_retraction(self, item: Change) -> Change | None:
         """Return the retraction of the event in force that one names; None: there is none."""
-        word = self.entries.find(self.name_of(item.payload))
-        place = None if word is None else self.entries.in_force(word)
+        place = self.place_of(self.name_of(item.payload))
         return None if place is None else self.rows.change(place)._replace(diff=-1)
 
     # -- promises --------------------------------------------------------------------------------------------------------------
@@ -295,11 +296,6 @@ class Ids(Stage):
             return self._table_of(items)
         return [self._promised_alone(item) if isinstance(item, Punctuation) else self._table_of(item) for item in items]
 
-    def push(self, item: Any) -> Output:
-        """Take one watermark; of a table see `push_many`."""
-        found: Output = self.push_many([item])
-        return found
-
     def _promised_alone(self, item: Punctuation) -> Punctuation:
         if item.where is not None:
             raise AfaError(f"expected a Punctuation without a condition, as events may be retracted, but got {item!r}")
@@ -320,7 +316,7 @@ class Ids(Stage):
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise ChangeError(f"expected columns that Arrow holds but got another: {error}") from error
         if not table.in_arrow:  # whose columns the caller may write to
-            rows = rows.take(np.arange(len(rows)))
+            rows = copied(rows)
         timed = table_of(rows) if self.tick is None else with_ticks(table_of(rows), self.tick, ("le",), False)  # type: ignore[arg-type]
         assert timed is not None
         for name in (*self.names, "le", *([] if self.version is None else [self.version])):
@@ -397,8 +393,7 @@ class Ids(Stage):
             if whole or 2 * len(places) + FEW < len(rows):
                 order = np.argsort(places)
                 changed = entries.moved(slots[order]), rows.only(places[order])
-                for part, words in zip((entries, rows), changed):
-                    vars(part).update(words)
+                list(map(dict.update, (vars(entries), vars(rows)), changed))  # no interrupt comes in between
         rows.join()
 
     def call_ends(self) -> None:

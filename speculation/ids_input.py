@@ -86,7 +86,7 @@ class IdsInput(Front):
         ):
             return None
         event, name = self._checked(change, core.key_of(change, key)), self._name(change.payload)
-        if stage.version is not None and stage.entries.in_force(stage.word(name)) is not None:  # a revision is two changes
+        if stage.version is not None and stage.place_of(name) is not None:  # a revision is two changes
             return None
         begin_alone(core, stage)
         out: Output = []

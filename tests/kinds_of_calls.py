@@ -139,6 +139,9 @@ KINDS: dict[str, Kind] = {
         _operator(first=_NAMED, id="seq"),
         lambda op: op.push_many([{**columns(30, late=False), "seq": np.arange(100, 130)}, retract({"seq": 103}), Punctuation(25)]),
     ),
+    "ids that are texts, a snapshot": Kind(
+        _operator(first=[*_NAMED[:-1], Punctuation(5)], id=("sym", "seq"), late="drop"), lambda op: op.snapshot()
+    ),
     "arc": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED))),
     "arc, past": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED, 3, 9))),
     "arc ends": Kind(_operator(), lambda op: op.push_arc(retract(PLAIN.arcs[1]))),

@@ -71,7 +71,7 @@ WHOLE = {"job": JOB, "number": 1, "input": 1, "output": 2}
     ],
 )
 def test_another_head_is_refused(state: Path, head: bytes) -> None:
-    (state / "state").write_bytes(seal(b"AFAC", 1, head + b"\nsnapshot"))
+    (state / "state").write_bytes(seal(b"AFAJ", 1, head + b"\nsnapshot"))
     assert "expected a line of JSON with job, number, input, output but got" in refused(state)
 
 
@@ -93,7 +93,7 @@ def test_other_files_are_refused(state: Path) -> None:
     (state / "notes.txt").unlink()
     (state / "state.new").write_text("not ours")
     assert "state.new: expected the draft of a state but got another file" in refused(state)
-    for cut in (b"", b"AF", b"AFAC\x01rest"):
+    for cut in (b"", b"AF", b"AFAJ\x01rest"):
         (state / "state.new").write_bytes(cut)
         Checkpoint(state, JOB).close()
         assert os.listdir(state) == ["state"]

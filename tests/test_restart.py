@@ -239,13 +239,15 @@ def test_each_kind_of_pattern_goes_on(forks: Forks, pattern: str, options: tuple
 
 @pytest.mark.parametrize(("form", "output"), [("debezium", "out.jsonl"), ("upsert", "out.csv"), ("debezium", "out")])
 def test_what_is_written_has_the_form_that_is_asked_for(forks: Forks, form: str, output: str) -> None:
-    options = (*EVERY, "--output-format", form, "--output-id", "symbol")
+    ids = ("symbol", "le", "re", "low", "high") if form == "upsert" else ()
+    form_of = ("--output-format", form, *(word for name in ids for word in ("--output-id", name)))
+    options = (*EVERY, *form_of)
     job = Job(forks, write(trades(3000), "in.jsonl"), output, *options)
     assert job.run(at=job.calls // 2).status == -signal.SIGKILL
     job.goes_on()
     assert job.left_alone
     if output == "out.jsonl":
-        plain = forks.run("run", "rise.sase", "in.jsonl", *OPTIONS, "--batch", "500", *options[-4:], "--output", "plain.jsonl")
+        plain = forks.run("run", "rise.sase", "in.jsonl", *OPTIONS, "--batch", "500", *form_of, "--output", "plain.jsonl")
         assert plain.status == 0, plain.told
         assert sorted(Path("plain.jsonl").read_bytes().splitlines()) == sorted(job.left_alone.splitlines())
 
@@ -407,7 +409,7 @@ def test_a_state_with_something_else_in_it_is_refused(begun: bytes) -> None:
         for name in place[:-1]:
             inner = inner[name]
         inner[place[-1]] = value
-        Path("state/state").write_bytes(seal(b"AFAC", 1, json.dumps(head).encode() + b"\n" + blob[9:].partition(b"\n")[2]))
+        Path("state/state").write_bytes(seal(b"AFAJ", 1, json.dumps(head).encode() + b"\n" + blob[9:].partition(b"\n")[2]))
         assert fails(*JOB), (place, value)
         assert Path("out.jsonl").read_bytes() == begun
     Path("state/state").write_bytes(blob)

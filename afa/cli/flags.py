@@ -201,8 +201,8 @@ FLAGS: dict[str, Flag] = {
     "follow": Flag(bool, False, RESULT, "With --state: at the end of INPUT wait for more, until Ctrl-C; no watermark ends it."),
     "output_format": Flag(OutputFormat, OutputFormat.changes, RESULT, "How --output tells changes: each with its sign; as "
         "Debezium's messages; as rows to write over others of their id, those with diff -1 to be deleted."),
-    "output_id": Flag(TEXTS, None, RESULT, "A column that identifies a match in --output-format; may be repeated. By default the "
-        "key.", "COL"),
+    "output_id": Flag(TEXTS, None, RESULT, "A column that identifies a match in --output-format; may be repeated. By default all "
+        "columns do, for debezium.", "COL"),
     "force": Flag(bool, False, RESULT, "Write over a file that is there and of another kind; never over one that is read."),
     "metrics": Flag(TEXT, None, RESULT, "Serve the run's numbers for Prometheus at PORT, /metrics, and whether it takes rows, "
         "/healthz; on this machine only, unless HOST:PORT is said.", "PORT"),

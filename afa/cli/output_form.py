@@ -15,7 +15,7 @@ Shape = Callable[[pa.Table], pa.Table]
 
 def shape_of(job: CommandRequest, schema: pa.Schema) -> Shape:
     """Return what makes of a table of changes the one that is written."""
-    ids = list(job.output_id or job.keys)
+    ids = list(job.output_id)
     if job.output_format == "changes":
         if job.output_id:
             raise CommandError("expected --output-format debezium or upsert beside --output-id")

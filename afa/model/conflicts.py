@@ -110,8 +110,6 @@ NEEDS: tuple[Need, ...] = (
     Need("state", "output", "--output", "what is printed can't be taken back"),
     Need("state_every", "state", "--state", "it says how often that is written"),
     Need("follow", "state", "--state", "without one the output appears when the job has ended; tail -f FILE | afa run PATTERN -"),
-    Need("on_repeat", "version", "version=", "the largest version is in force"),
-    Need("version", "on_repeat", 'on_repeat="update"', "it says which message of an id is in force"),
     Need("on_repeat", "version", "version= (--version)", "the largest version is in force"),
     Need("version", "on_repeat", 'on_repeat="update" (--on-repeat update)', "it says which message of an id is in force"),
     Need("version", "id", "id=", "it orders the messages of an id"),

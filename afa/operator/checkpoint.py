@@ -1,6 +1,6 @@
 """Where a job is, on disk: its snapshot, and how far its input is read and its output written, as one file.
 
-    FOLDER/state        a blob of `punctuation.sealed` with the magic b"AFAC": a line of JSON, `FIELDS`, then the snapshot
+    FOLDER/state        a blob of `punctuation.sealed` with the magic b"AFAJ": a line of JSON, `FIELDS`, then the snapshot
     FOLDER/state.new    the next one, while it is written; what a kill leaves of it is dropped by the next job
 
 Nothing in a state is run or unpickled.
@@ -20,7 +20,7 @@ from afa.errors import AfaError, SnapshotError
 from afa.io.whole_file import sync_folder, write_all
 from punctuation.sealed import seal, unseal
 
-MAGIC, VERSION = b"AFAC", 1
+MAGIC, VERSION = b"AFAJ", 1
 STATE, DRAFT = "state", "state.new"
 FIELDS = ["job", "number", "input", "output"]
 
