@@ -35,7 +35,8 @@ from afa import (
 from afa.errors import Int64Error
 from afa.explain.reasons import Reasons
 from punctuation import SideOutput
-from speculation import Cleanse, Ids, LastBefore
+from speculation import Cleanse, Ids, LastBefore, id_layout
+from speculation.id_entries import IdEntries
 from tests.forged import forged
 from tests.id_worlds import FILLED, LOOKS, PAIR, STAGE, WORLDS, First, Order
 from tests.stress.mutate import opened
@@ -468,6 +469,32 @@ def test_find_refuses_a_retraction_without_its_event() -> None:
         afa.find(PAIR, rows, window=60, diff="diff", id="id")
     with pytest.raises(ChangeError, match="expected a column 'ident'"):
         afa.find(PAIR, rows, window=60, diff="diff", id="ident")
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_an_interrupt_while_the_table_is_made_anew_leaves_the_old_one(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In front of the kernel, and behind it: a snapshot drops what is forgotten."""
+    ids = Ids("id")
+    ids.push_many({"id": ["a", "b"], "x": [1, 2], "le": [5, 6]})
+    call, calls = IdEntries._call, [0]
+
+    def interrupted(self: IdEntries, what: int, *rest: Any, **more: Any) -> int:
+        if what == id_layout.REFILL and number == 0:
+            raise KeyboardInterrupt
+        found = call(self, what, *rest, **more)
+        if what == id_layout.REFILL:
+            calls[0] += 1
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IdEntries, "_call", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ids.snapshot()
+    assert calls == [number]
+    assert ids.statistics.ids == 2
+    assert len(ids.push_many({"id": ["b", "c", "a"], "x": [2, 3, 1], "le": [6, 7, 5]})) == 1
+    assert ids.statistics.repeats == 2
 
 
 class Sold(NamedTuple):
