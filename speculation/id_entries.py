@@ -53,7 +53,6 @@ class IdEntries:
         self.fixed = False  # whether it is known whether ids are ints
         self.m = np.zeros(k.IdCall.SIZE, np.int64)
         self.t = np.zeros((FEW, k.IdSlot.SIZE if versioned else k.IdSlot.version), np.int64)
-        self._none = self._spare = self._old = self.t[:0]
         self._buffer, self._at = np.empty(0, np.int64), 0  # of messages, used again in each call
         self._one = np.zeros((_OF.SIZE, 1), np.int64)
         self.versioned = versioned
@@ -65,7 +64,7 @@ class IdEntries:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes ids and their slots take."""
+        """How many bytes ids and their slots take; 80 bytes a message of the largest call are beside that."""
         return int(self.t.nbytes + (0 if self.numbers is None else self.numbers.arrays.nbytes))
 
     @property
@@ -203,13 +202,9 @@ class IdEntries:
         old, m = self.t, self.m.copy()
         known = self._call(k.COUNT, len(old), o=old)
         self._journal.note(vars(self).update, {"t": old, "m": m})
-        slots, self._old = max(FEW, int((known + (n if known > 4 * n else 3 * n)) / LOAD)), old
-        slots = -(-slots >> slots.bit_length() - 4) << slots.bit_length() - 4  # so that two tables take turns
+        slots = max(FEW, int((known + (n if known > 4 * n else 3 * n)) / LOAD))
         while True:
-            spare, self._spare = self._spare, self._none
-            self.t = spare if slots <= len(spare) <= 2 * slots else np.zeros((slots, old.shape[1]), np.int64)
-            if self.t is spare:  # whose pages are there
-                spare.fill(0)
+            self.t = np.zeros((slots, old.shape[1]), np.int64)
             short = self._call(k.REFILL, len(old), o=old)  # as what is remembered was estimated
             if not short and self.m[k.IdCall.used] + n <= FULL * slots:
                 return
@@ -285,11 +280,11 @@ class IdEntries:
 
     def mark(self) -> Any:
         """Return what `back` takes."""
-        self._at, self._spare, self._old = 0, self._old if len(self._old) else self._spare, self._none
+        self._at = 0
         return self.m.copy(), len(self.texts), {"fixed": self.fixed, "numbers": self.numbers}
 
     def back(self, mark: Any) -> None:
         """Restore the words of the entries as a whole; the journal has restored the table."""
-        self.m, self._old = mark[0].copy(), self._none  # the table of before is the one in use again
+        self.m = mark[0].copy()
         del self.texts[mark[1] :]
         vars(self).update(mark[2])
