@@ -131,7 +131,7 @@ def copied(rows: Any) -> Any:
     def copy(column: Any) -> Any:
         if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
             return column.take(np.arange(len(column)))
-        return pa.chunked_array([pa.array(np.array(column))])
+        return pa.chunked_array([pa.array(column.to_numpy().copy())])
 
     return pa.table({name: copy(rows.column(name)) for name in rows.column_names})
 

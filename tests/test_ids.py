@@ -463,6 +463,16 @@ def test_a_callers_array_may_change_behind_a_call() -> None:
     assert len(ids.push_many({"id": [1], "amount": [3], "le": [5]})) == 0
 
 
+def test_a_callers_array_may_change_behind_an_operators_call() -> None:
+    op, amount = Operator(PAIR, window=60, id="id"), np.array([3])
+    rows = {"id": np.array([1]), "user": ["u"], "amount": amount, "le": np.array([5])}
+    op.push_many(rows)
+    before = amount.copy()
+    amount[0] = 4
+    op.push_many({**rows, "amount": before})
+    assert op.statistics.repeats == 1
+
+
 def test_find_refuses_a_retraction_without_its_event() -> None:
     rows = {"id": [1, 2], "user": ["u", None], "amount": [3, None], "le": [10, None], "diff": [1, -1]}
     with pytest.raises(LateEventError, match="expected an event with id=2"):
