@@ -141,3 +141,19 @@ def test_a_first_pattern_over_a_feed() -> None:
     call("new", "second.py", "--from", "orders.jsonl", "--time", "created_at")
     assert "    created_at: afa.Instant\n" in Path("second.py").read_text()
     call("run", "second.py:pattern", "orders.jsonl", "--format", "debezium", "--id", "id")
+
+
+def test_a_first_pattern_for_the_key_that_is_said() -> None:
+    write("orders.jsonl", lines())
+    call("new", "rule.py", "--from", "orders.jsonl", "--id", "id")
+    assert "orders.jsonl --format debezium --id id\n" in Path("rule.py").read_text()
+    write("rows.csv", "id,at\n1,2\n")
+    assert "expected messages of a database beside --id" in fails("new", "other.py", "--from", "rows.csv", "--id", "id")
+
+
+def test_the_order_of_messages_is_said() -> None:
+    write("q.sase", QUERY)
+    write("orders.jsonl", lines())
+    assert call(*FEED, "--version", "source.lsn", "-q").stdout == call(*FEED, "-q").stdout
+    assert "no 'source.scn' in the messages" in fails(*FEED, "--version", "source.scn")
+    assert "--remember can't be combined with --format debezium" in fails(*FEED, "--remember", "5")

@@ -14,6 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -22,6 +23,8 @@ from afa.cli import run_metrics
 from afa.cli.metrics_server import MOST, page_of, served
 from afa.cli.run_metrics import OWN, RunMetrics, told_of
 from afa.extra.live.gate import Gate
+from afa.feeds import ChangeFeed
+from afa.io.table_times import TimeType
 from afa.operator.statistics import SLOW, Statistics
 from punctuation.time import BEGINNING
 from tests.cli import fails, process
@@ -127,7 +130,7 @@ def test_what_takes_long_is_left_out() -> None:
 
 def test_of_a_chain_each_operator_has_a_label(run: RunMetrics) -> None:
     chain = Chain(Operator(UP, window=5), Operator(UP, window=5))
-    run.watch(chain, lambda: 0, lambda: BEGINNING, "s")
+    run.watch(chain, lambda: 0, lambda: BEGINNING, TimeType.of_arrow(pa.timestamp("s"), "s"))
     chain.push_many([insert(Tick(2.0), 1), insert(Tick(-1.0), 2)])
     found = page(run)
     assert [found[f"afa_changes_total{link}"] for link in (0, 1)] == [one.changes for one in chain.statistics] == [2, 1]
@@ -299,3 +302,11 @@ def test_a_run_with_a_state_tells_of_its_snapshots(there: Path) -> None:
     started.send_signal(signal.SIGINT)
     started.communicate(timeout=20)
     assert started.returncode == 0
+
+
+def test_messages_that_can_not_be_read_are_faults(run: RunMetrics) -> None:
+    feed = ChangeFeed("debezium", key="id", time="at", on_fault="drop")
+    run.watch(Operator(UP, window=5), lambda: 0, lambda: BEGINNING, None, feed)  # type: ignore[arg-type]
+    feed.push(['{"op": "q"}', "no JSON"])
+    run.faults += 1
+    assert page(run)["afa_faults_total"] == 3

@@ -172,6 +172,6 @@ def test_an_example_with_its_input() -> None:
     assert "pay day.py is there already" in fails("new", "pay day.py")
     Path("pay day.py").unlink()
     assert "pay day.jsonl is there already" in fails("new", "pay day.py")
-    assert "expected --from INPUT beside --time, --key and --format" in call("new", "p.py", "--time", "at", status=2).stderr
+    assert "expected --from INPUT beside --time, --key, --id and" in call("new", "p.py", "--time", "at", status=2).stderr
     assert "expected a name that ends in .py" in call("new", "p.txt", status=2).stderr
     assert "can't write no/p.py: No such file or directory" in fails("new", "no/p.py")

@@ -423,3 +423,12 @@ def test_the_cost_of_each_snapshot_is_told(begun: bytes) -> None:
     assert re.search(r"afa: state: row 400, a snapshot of [\d,]+ bytes in \d+\.\d+ s", told)
     assert re.search(r"snapshots +2 +[\d,]+ bytes the last; \d+\.\d+ s in all, \d+\.\d+ s at most", told)
     assert re.search(r"events +400", told)
+
+
+def test_how_late_rows_are_taken_is_as_it_is_said_now(begun: bytes) -> None:
+    """Also where it is said no more: by default a late row is refused."""
+    lines = Path("in.jsonl").read_bytes()
+    Path("in.jsonl").write_bytes(lines + b'{"symbol": "S1", "cents": 1, "le": 0}\n')
+    words = [word for word in JOB if word not in ("--late", "drop")]
+    assert "le=0" in fails(*words)
+    call(*JOB)

@@ -57,7 +57,7 @@ def plain_exit() -> Iterator[None]:
         raise _reported(one_line(error)) from None
     except OSError as error:  # files say themselves what is wrong with them: it is a stream of ours
         raise _reported(f"can't write standard output: {os.strerror(error.errno) if error.errno else error}") from None
-    except typer.Exit:
+    except (typer.Exit, typer.BadParameter):
         raise
     except (KeyboardInterrupt, Exception) as error:
         if not as_json():  # Python's own words, of many lines

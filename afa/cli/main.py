@@ -281,8 +281,9 @@ def new(
     with plain_exit():
         if file is not None:
             form = said["format"]
-            write_new(pattern, file, form.value if form else None, said["time"], list(dict.fromkeys(said["key"] or ())), said["id"])
+            keys, ids = (list(dict.fromkeys(said[name] or ())) for name in ("key", "id"))
+            write_new(pattern, file, form.value if form else None, said["time"], keys, ids)
         elif any(said.values()):
-            raise typer.BadParameter("expected --from INPUT beside --time, --key and --format")
+            raise typer.BadParameter("expected --from INPUT beside --time, --key, --id and --format")
         else:
             write_example(pattern)

@@ -79,17 +79,20 @@ class ColumnField(NamedTuple):
         return f"    {self.name}: {self.type.__name__}{' | None' if self.optional else ''}"
 
 
-def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: Sequence[str], id: str | None = None) -> None:
-    """Write ``pattern``, a file of Python that is not there yet, for the columns of ``file``; ``id``: those of messages' keys."""
+def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: Sequence[str], ids: Sequence[str] = ()) -> None:
+    """Write ``pattern``, a file of Python that is not there yet, for the columns of ``file``; ``ids``: those of messages' keys."""
     if pattern.suffix != ".py":
         raise typer.BadParameter(f"expected a name that ends in .py but got {pattern.name!r}", param_hint="PATTERN")
-    known = None if form not in (None, *FEEDS) or comes_once(file) or Path(file).suffix not in LINES else format_of(file)
+    known = None if form not in (None, *FEEDS) or comes_once(file) or Path(file).suffix.lower() not in LINES else format_of(file)
     if known is not None or form in FEEDS:
         form = form or known.name  # type: ignore[union-attr]
-        id = id or (None if known is None or known.name == "flink" else known.key)  # Flink's rows have no order
-        source: FileSource = FeedSource(file, form, {"key": id and id.split(","), "time": le}, "drop")
-        options = {"format": form, "id": id, "time": le}
-        said = "".join(f" --{name} {in_docstring(shlex.quote(text))}" for name, text in options.items() if text is not None)
+        if not ids and known is not None and known.name != "flink" and known.key:  # Flink's rows have no order
+            ids = known.key.split(",")
+        source: FileSource = FeedSource(file, form, {"key": list(ids) or None, "time": le}, "drop")
+        options = [("format", form), *(("id", name) for name in ids), ("time", le)]
+        said = "".join(f" --{name} {in_docstring(shlex.quote(text))}" for name, text in options if text is not None)
+    elif ids:
+        raise CommandError("expected messages of a database beside --id; of other rows it is said when the pattern is run")
     else:
         source, said = open_source(file, form), "" if form is None else f" --format {form}"
     text = new_pattern(str(pattern), file, source, le, key, said)

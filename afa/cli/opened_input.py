@@ -25,5 +25,5 @@ def opened(job: CommandRequest, grows: bool = False) -> FileSource:
 
 def tell_faults(source: FileSource, job: CommandRequest) -> None:
     """Say how many messages were left out."""
-    if isinstance(source, FeedSource) and source.faults and not job.quiet:
+    if source.faults and not job.quiet:
         tell(f"{job.file}: {source.faults} messages that can't be read were left out")

@@ -99,12 +99,15 @@ class CommandRequest(NamedTuple):
         """Return the request whose input is the changes that messages make."""
         if self.diff or self.insert or self.retract:
             raise CommandError(f"--diff can't be combined with --format {self.form} because its messages say what they do")
+        if self.on_repeat is not None or self.remember is not None:
+            option = "--on-repeat" if self.on_repeat is not None else "--remember"
+            raise CommandError(f"{option} can't be combined with --format {self.form} because of each id its latest message counts")
         said = dict(text.partition("=")[::2] for text in facts)
         if not all(name and column for name, column in said.items()):
             raise CommandError(f"expected --fact NAME=COL but got {next(text for text in facts if not all(text.partition('=')))}")
         key = list(self.id) or None
-        feed = {"key": key, "time": self.time, "until": self.until, "facts": said, "table": table}
-        return self._replace(feed=feed, id=(), time="le", until=self.until and "re")
+        feed = {"key": key, "time": self.time, "until": self.until, "facts": said, "table": table, "version": self.version}
+        return self._replace(feed=feed, id=(), version=None, time="le", until=self.until and "re")
 
     @property
     def said(self) -> dict[str, Any]:

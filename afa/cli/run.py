@@ -121,8 +121,7 @@ def _drive(
     table = next(tables)
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     if metrics is not None:
-        tick = None if batches_in.times is None else batches_in.times.tick
-        metrics.watch(operator, lambda: summary.events, lambda: batches_in.latest, tick)
+        metrics.watch(operator, lambda: summary.events, lambda: batches_in.latest, batches_in.times, source)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     links = getattr(operator, "links", (operator,))
     out = OutputTable(links[-1], shown, job.keys, table, batches_in.times, job.reasons)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 from afa.errors import AfaError
+from afa.io.text_files import FileSource
 from afa.operator.statistics import SLOW, TOTAL, Statistics, statistics_of
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
@@ -47,6 +48,7 @@ class RunMetrics:
                 f'expected the package of metrics but got none ({error}); pip install ".[serve]" in the folder of afa'
             ) from error
         self.faults = 0
+        self._left_out: Callable[[], int] = int
         self.rows: Callable[[], int] = int
         self.newest: Callable[[], int] = lambda: BEGINNING
         self.tick: str | None = None
@@ -58,10 +60,18 @@ class RunMetrics:
         self._operator: Any = None
         self._looked = self._cost = 0.0
 
-    def watch(self, operator: Any, rows: Callable[[], int], newest: Callable[[], int], tick: str | None) -> None:
-        """Tell of an operator from now on; how many rows it has taken, the newest LE of them; of times, what one tick is."""
-        self.rows, self.newest, self.tick = rows, newest, tick
+    def watch(
+        self, operator: Any, rows: Callable[[], int], newest: Callable[[], int], times: Any, source: FileSource | None = None
+    ) -> None:
+        """Tell of an operator from now on; how many rows it has taken, the newest LE of them; of ``times``, if LE are some."""
+        self.rows, self.newest, self.tick = rows, newest, None if times is None else times.tick
+        self._left_out = (lambda: 0) if source is None else lambda: source.faults
         self._operator = operator
+
+    @property
+    def all_faults(self) -> int:
+        """Faults of functions, and rows that can't be read."""
+        return self.faults + self._left_out()
 
     @property
     def status(self) -> str:
@@ -134,7 +144,7 @@ class OwnNumber(NamedTuple):
 
 OWN = (
     OwnNumber("rows", True, "Rows of the input taken so far.", lambda run: run.rows()),
-    OwnNumber("faults", True, "Rows, or functions over them, that went wrong so far.", lambda run: run.faults),
+    OwnNumber("faults", True, "Rows, or functions over them, that went wrong so far.", lambda run: run.all_faults),
     OwnNumber("memory_bytes", False, "Bytes of the operator's state.", lambda run: run.held.memory or None if run.held else None),
     OwnNumber("watermark_seconds", False, "The last watermark, in seconds since 1970.", lambda run: run.seconds(run.watermark)),
     OwnNumber(

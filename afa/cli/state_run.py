@@ -157,7 +157,8 @@ class StateRun:
             promises = None if self.promises is None else self.promises.snapshot().hex()
             saved = SavedRun(dict(BEGIN), BEGINNING, self.summary.saved, promises, list(shape), in_hex(first.schema), times, 0)
         else:
-            again = {name: value for name, value in options.items() if value != DEFAULTS[name]}
+            free = ("late", "partial_matches", "max_bytes")  # as they are said now, also where they are as by default
+            again = {name: value for name, value in options.items() if value != DEFAULTS[name] or name in free}
             self.operator = self.made.pattern.restore(state.last.snapshot, **again)
             self.batches.times, self.batches.latest = saved.type_of_times(job.tick or "ms"), saved.latest
             self.batches.first = saved.schema.empty_table()
@@ -170,8 +171,7 @@ class StateRun:
     def watched_by(self, metrics: RunMetrics) -> None:
         """Tell the numbers of the run."""
         summary, batches = self.summary, self.batches
-        tick = None if batches.times is None else batches.times.tick
-        metrics.watch(self.operator, lambda: summary.events, lambda: batches.latest, tick)
+        metrics.watch(self.operator, lambda: summary.events, lambda: batches.latest, batches.times)
         metrics.snapshots = summary.snapshots
 
     def _now(self) -> SavedRun:

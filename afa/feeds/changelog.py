@@ -75,7 +75,8 @@ class Changelog(Decoder):
             if name not in names:
                 raise AfaError(f"expected a column {name!r} of the key but got {', '.join(names)}")
             wrong |= self._missing(one_array(table[name]), name, numbers, wrong)
-        rows = table.drop_columns([name for name in {self._kind, *self._order, *VERSIONS, *HOUSEKEEPING} if name in names])
+        kept = {*self._asked.times, *self.key}
+        rows = table.drop_columns([name for name in {self._kind, *self._order, *VERSIONS, *HOUSEKEEPING} - kept if name in names])
         time = table["_commit_timestamp"] if version is not None and "_commit_timestamp" in names else None
         return self._maker.timed(Messages(rows, sign, version, numbers), wrong, time, {})
 

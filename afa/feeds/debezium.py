@@ -54,6 +54,8 @@ LOOKED = 100
 SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*')
 KINDS = {"boolean": pa.bool_(), "string": TEXT, "bytes": TEXT, "float": pa.float64(), "double": pa.float64()}
 KINDS |= dict.fromkeys(("int8", "int16", "int32", "int64"), INT)
+OPEN = ("source.change_lsn", "source.event_serial_no")
+"""What SQL Server's rows of a snapshot have not."""
 TOMBSTONES = (b"", b"null", b'{"schema":null,"payload":null}')
 
 
@@ -175,7 +177,8 @@ class Debezium(Decoder):
         asked = [self._order] if self._order else ORDERS
         for paths in asked:
             columns = [path_in(body, path) for path in paths]
-            if all(column is not None and (self._order or column.null_count < len(column)) for column in columns):
+            nulls = [self._order or path in OPEN for path in paths]
+            if all(column is not None and (may or column.null_count < len(column)) for column, may in zip(columns, nulls)):
                 if not without.all():
                     self._order = paths
                 first: Any = columns[0]

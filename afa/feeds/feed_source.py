@@ -58,7 +58,6 @@ class FeedSource(FileSource):
 
     @property
     def faults(self) -> int:
-        """How many messages were left out so far."""
         return 0 if self._feed is None else self._feed.faults
 
     def kinds(self) -> dict[str, Any]:

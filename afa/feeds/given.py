@@ -16,7 +16,7 @@ from afa.feeds.json_reader import NumberedLines
 from afa.io.column_texts import json_texts
 from afa.io.file_bytes import File, blocks_of
 from afa.io.text_files import in_one_line
-from punctuation.door import is_table
+from punctuation.door import is_table, scalar_of
 
 LINES = 1 << 14
 """How many lines are read at once, of those that come one by one."""
@@ -39,6 +39,7 @@ def blocks_in(given: Any, first: int) -> Iterator[NumberedLines | tuple[pa.Table
         yield lines_in(bytes(given), first)
     elif not isinstance(given, (list, tuple)) and is_table(given):
         table = pa.table(dict(given) if hasattr(given, "keys") and not hasattr(given, "columns") else given)
+        table = table.cast(pa.schema([field.with_type(_plain(field.type)) for field in table.schema]))
         numbers = np.arange(first, first + len(table))
         texts = [name for name in table.column_names if name in NESTED and _is_text(table.schema.field(name).type)]
         yield NumberedLines(_lines_of(table, texts), numbers) if texts else (table, numbers)
@@ -77,8 +78,13 @@ def _line(given: Any) -> bytes:
     return bytes(given).replace(b"\n", b" ") if b"\n" in given else bytes(given)
 
 
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return plain text in place of texts in any other form."""
+    return pa.string() if scalar_of(kind) is str else kind
+
+
 def _is_text(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary))
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_binary, pa.types.is_large_binary))
 
 
 def _lines_of(table: pa.Table, texts: list[str]) -> list[bytes]:

@@ -38,20 +38,21 @@ class LatestRows:
     def changes(self, given: Messages) -> pa.Table:
         """Return what messages change: rows with ``diff``."""
         table = self._in_one_schema(given)
-        emptied = given.sign == 0
+        emptied, truncated = given.sign == 0, self._truncated
         if emptied.any():
             latest = pc.max(table[VERSION].filter(pa.array(emptied))).as_py()
-            self._truncated = latest if self._truncated is None else max(latest, self._truncated)
-            table = pa.concat_tables([table.filter(pa.array(~emptied)), self._removals()])
-        if self._truncated is not None:  # what is older says that the row is gone since then
-            old = one_array(pc.less(table[VERSION], pa.scalar(self._truncated)))
-            for name, value in ((VERSION, self._truncated), ("diff", -1)):
+            truncated = latest if truncated is None else max(latest, truncated)
+            table = pa.concat_tables([table.filter(pa.array(~emptied)), self._removals(truncated)])
+        if truncated is not None:  # what is older says that the row is gone since then
+            old = one_array(pc.less(table[VERSION], pa.scalar(truncated)))
+            for name, value in ((VERSION, truncated), ("diff", -1)):
                 column = pc.if_else(old, pa.scalar(value, table[name].type), one_array(table[name]))
                 table = table.set_column(table.column_names.index(name), name, column)
         try:
             found = self._ids.push_many(table) if len(table) else table
         except LateEventError as error:
             raise ChangeError(str(error)) from None
+        self._truncated = truncated
         found = found.drop_columns([VERSION, "le"])
         return found.rename_columns(["le" if name == LE else name for name in found.column_names])
 
@@ -71,11 +72,11 @@ class LatestRows:
     def _as_all(self, rows: pa.Table) -> pa.Table:
         return pa.concat_tables([self._schema.empty_table(), rows], promote_options="permissive").combine_chunks()
 
-    def _removals(self) -> pa.Table:
+    def _removals(self, truncated: Any) -> pa.Table:
         """Return a message for each row in force; the truncation makes a removal of those that are older."""
         entries, rows = self._ids.entries, self._ids.rows
         states = entries.t[entries.known(), k.IdSlot.held]
         places = states[states & k.STATE == k.IN_FORCE] >> 2
         held = rows.take(places) if len(places) else self._schema.empty_table()
-        older = held.filter(pc.less(held[VERSION], pa.scalar(self._truncated)))
+        older = held.filter(pc.less(held[VERSION], pa.scalar(truncated)))
         return older.append_column("diff", pa.array(np.full(len(older), -1, np.int64)))

@@ -68,9 +68,9 @@ class Messages(NamedTuple):
     def and_then(self, *others: Messages) -> Messages:
         """Return these messages, and others behind them."""
         parts, version = (self, *others), None
-        if self.version is not None:
-            version = one_array(pa.chunked_array([part.version for part in parts]))
         try:
+            if self.version is not None:
+                version = one_array(pa.chunked_array([part.version for part in parts]))
             rows = pa.concat_tables([part.rows for part in parts], promote_options="permissive")
         except (pa.ArrowException, TypeError) as error:
             raise ChangeError(f"expected columns of the types of the rows before but got others: {error}") from error
@@ -166,6 +166,10 @@ class MessageMaker:
         """
         asked, counts = self.asked, (given.sign > 0) | (given.version is None)
         rows, bad = self._times.converted(given.rows, given.numbers, counts, converters)
+        there = rows.column_names
+        for wanted in asked.times if counts.any() else ():  # before rows are taken
+            if wanted not in there:
+                raise AfaError(f"no column {wanted!r} among {', '.join(there)}{did_you_mean(wanted, there)}")
         for target, name in (("le", asked.time), ("re", asked.until), ("diff", None)):
             if target in rows.column_names and name != target:
                 taken = counts & ~missing(rows[target])
@@ -173,8 +177,6 @@ class MessageMaker:
                     given.numbers[taken & ~wrong & ~bad], f"expected no {target!r} in a row, as changes have one, but got one"
                 )
                 rows, bad = rows.drop_columns([target]), bad | taken
-            if name is not None and name not in rows.column_names and counts.any():
-                raise AfaError(f"no column {name!r} among {', '.join(rows.column_names)}{did_you_mean(name, rows.column_names)}")
             if name not in (None, target) and name in rows.column_names:
                 rows = rows.append_column(target, rows[name])
         if asked.time is None and not asked.facts:

@@ -49,16 +49,18 @@ def upserts(changes: pa.Table, id: str | Sequence[str]) -> pa.Table:
     >>> upserts(changes, "card").to_pylist()
     [{'card': 'a', 'total': 7, 'diff': 1}, {'card': 'b', 'total': 1, 'diff': -1}]
     """
-    _, diff, at = _told(changes, id)
+    rows, diff, at = _told(changes, id)
+    told = rows.add_column(changes.column_names.index("diff"), "diff", pa.array(diff))
     n = at.max(initial=-1) + 1
     before, after = (_last(np.flatnonzero(mask), at, n) for mask in (diff < 0, diff > 0))
-    return changes.take(pa.array(np.where(after >= 0, after, before)))
+    return told.take(pa.array(np.where(after >= 0, after, before)))
 
 
 def _told(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     """Return the rows without ``diff``, ``diff``, and the number of each one's id, in the order in which ids come."""
     if not isinstance(changes, pa.Table) or "diff" not in changes.column_names:
         raise AfaError(f"expected an Arrow table of changes, with diff, but got {type(changes).__name__}")
+    changes = changes.filter(pc.not_equal(changes["diff"], 0))  # what only tells of a match
     rows = changes.drop_columns(["diff"])
     names = list(names_of(id, "id")) or rows.column_names
     for name in names:

@@ -51,6 +51,11 @@ class FileSource:
         self.stream = file if isinstance(file, Stdin) else None
         """Where the rows come from, as they come."""
 
+    @property
+    def faults(self) -> int:
+        """How many rows, of those that can't be read, were left out so far."""
+        return 0
+
     def kinds(self) -> dict[str, Any]:
         """Return the Arrow types of the columns, as far as the first rows show them."""
         raise NotImplementedError

@@ -347,3 +347,50 @@ def test_what_a_feed_refuses(options: dict[str, Any], said: str) -> None:
         feeds.ChangeFeed(**options)
     with pytest.raises(AfaError, match="no column 'att' among id, at, p, n; did you mean 'at'"):
         feeds.debezium([GOOD % (1, 5, 1)], key="id", time="att")
+
+
+def test_a_refused_call_takes_no_rows_and_no_truncation() -> None:
+    feed = feeds.ChangeFeed("debezium", key="id", facts={"placed": "at", "paid": "paid"})
+    with pytest.raises(AfaError, match="no column 'paid' among id, at"):
+        feed.push([debezium("c", 1, None, {"id": 1, "at": 5})])
+    found = feed.push([debezium("c", 1, None, {"id": 1, "at": 5, "paid": None})])
+    assert found.select(["id", "type", "diff"]).to_pylist() == [{"id": 1, "type": "placed", "diff": 1}]
+    feed = feeds.ChangeFeed("debezium", key="id", time="at")
+    two = [debezium("c", 11, None, {"id": 2, "at": at}) for at in (5, 6)]
+    with pytest.raises(ChangeError, match="expected one content"):
+        feed.push([debezium("t", 10), *two])
+    assert len(feed.push([debezium("c", 5, None, {"id": 3, "at": 5})])) == 1
+
+
+def test_rows_of_a_snapshot_of_sql_server() -> None:
+    """They have no place in a transaction; what follows has one, in the same call or the next."""
+    first = {"op": "r", "after": {"id": 1, "at": 5}, "source": {"commit_lsn": "0000:01:01", "change_lsn": None, "ts_ms": 7}}
+    place = {"commit_lsn": "0000:01:02", "change_lsn": "0000:01:03", "event_serial_no": 2, "ts_ms": 9}
+    then = {"op": "u", "before": {"id": 1, "at": 5}, "after": {"id": 1, "at": 6}, "source": place}
+    first["source"]["event_serial_no"] = None  # type: ignore[index]
+    lines = [json.dumps(line) for line in (first, then)]
+    for calls in ([[lines[0]], [lines[1]]], [lines], [[lines[1]], [lines[0]]]):
+        feed = feeds.ChangeFeed("debezium", key="id", time="at")
+        assert net(*(feed.push(call) for call in calls)) == net(feeds.debezium(lines[1:], key="id", time="at"))
+
+
+def test_a_column_may_be_time_and_version() -> None:
+    rows = pa.table({"id": [1, 1], "updated_at": [6, 5], "op": ["+U", "+I"]})
+    found = feeds.changelog(rows, key="id", time="updated_at", version="updated_at")
+    assert found.to_pylist() == [{"id": 1, "updated_at": 6, "le": 6, "diff": 1}]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), "string_view"])
+def test_text_in_any_form(kind: Any) -> None:
+    if kind == "string_view":
+        kind = pa.string_view()
+    times = ["2026-01-01T00:00:01Z", "2026-01-01T00:00:00.5Z"]
+    columns = {"at": pa.array(times).cast(kind), "at_": pa.array(times).cast(kind), "op": pa.array(["+U", "+I"]).cast(kind)}
+    found = feeds.changelog(pa.table({"id": [1, 1], **columns}), key="id", time="at", version="at_")
+    assert [row["le"].isoformat() for row in found.to_pylist()] == ["2026-01-01T00:00:01+00:00"]
+
+
+def test_what_only_tells_of_a_match_goes_nowhere() -> None:
+    changes = pa.table({"card": ["a", "b"], "le": [1, 2], "diff": [0, 1]})
+    assert feeds.to_debezium(changes, "card")["op"].to_pylist() == ["c"]
+    assert feeds.upserts(changes, "card").to_pylist() == [{"card": "b", "le": 2, "diff": 1}]

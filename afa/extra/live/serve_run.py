@@ -23,7 +23,7 @@ from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load import is_query
-from afa.cli.opened_input import opened
+from afa.cli.opened_input import opened, tell_faults
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -162,7 +162,7 @@ def _serve(
         first = next(tables)
         live = _live(made, operator, batches_in, first, pace, folder)
         page.begin(live)
-        metrics.watch(operator, lambda: live.rows, lambda: live.newest, None if batches_in.times is None else batches_in.times.tick)
+        metrics.watch(operator, lambda: live.rows, lambda: live.newest, batches_in.times, made.source)
         live.poll()  # what no call can do is said before there is a page
         if stack is not None:
             stack.enter_context(_shown(page, job, how, metrics))
@@ -173,6 +173,7 @@ def _serve(
         finally:
             done.set()
             looks.join(5)
+            tell_faults(made.source, job)
             text = f"ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn"
             tell(text, "summary", "info", events=live.rows, matches_inserted=live.matches, matches_withdrawn=live.withdrawn)
     except KeyboardInterrupt:
