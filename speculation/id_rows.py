@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.state.key_columns import KeyColumn, KeyColumns
 from punctuation.door import one_array
 from speculation.waiting import SMALL
 
@@ -149,16 +150,15 @@ class IdRows:
         parts = [[c.le for c in part] if type(part) is list else np.asarray(part.column("le")) for part in self.parts]
         return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
 
-    def names(self, fields: tuple[str, ...], name_of: Callable[[Any], Any]) -> list[Any]:
+    def names(self, fields: tuple[str, ...], name_of: Callable[[Any], Any]) -> KeyColumns:
         """Return the id of each content, in these fields; ``name_of`` returns that of a payload."""
-        found: list[Any] = []
+        found, width = [], 0 if len(fields) == 1 else len(fields)
         for part in self.parts:
             if type(part) is list:
-                found += [name_of(change.payload) for change in part]
+                found.append(KeyColumns.of([name_of(change.payload) for change in part]))
             else:
-                columns = [part.column(name).to_pylist() for name in fields]
-                found += columns[0] if len(fields) == 1 else zip(*columns)
-        return found
+                found.append(KeyColumns(width, [KeyColumn.from_arrow(part.column(name)) for name in fields]))
+        return KeyColumns.concat(found)
 
     # -- calls -------------------------------------------------------------------------------------------------------------------
 

@@ -1,14 +1,15 @@
-"""The numbers of an `Ids` in its snapshot, and back: all that is read is checked.
+"""What an `Ids` remembers, as columns: in its snapshot as plain data, and back. All that is read is checked.
 
 [ids, version, remember, kind of versions, repeats, superseded, promise, latest LE seen, entries, contents]
-entries     [[id..], [state..], [place..], [until..], [version..] or null]; of an id in force until is the LE of its event
+entries     [keys, ints (states), ints (places), ints (until), versions or null], as `afa.state.packed` has keys and ints;
+            of an id in force until is the LE of its event
 contents    by place: ["rows", an Arrow stream] or ["changes", as in `speculation.stage_state`]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from afa.errors import SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.operator.plain_data import reading
 from afa.schema import any_payload
-from afa.state.key_columns import KeyColumns
+from afa.state.canonical import order_of_keys
+from afa.state.key_columns import KeyColumn, KeyColumns, chained, texts_of
+from afa.state.packed import pack_column, pack_ints, pack_keys, read_column, read_ints, read_keys
 from afa.state.sound import wanted
 from punctuation.door import table_of
 from punctuation.time import BEGINNING, as_time
@@ -26,22 +29,46 @@ from speculation import stage_state as saved
 KINDS = (None, "int", "float", "text", "time")
 
 
+class IdColumns(NamedTuple):
+    """The ids that are remembered, as columns."""
+
+    ids: KeyColumns
+    states: Any
+    places: Any  # of contents; 0 where there is none
+    until: Any
+    versions: KeyColumn | None  # words or texts
+
+    def take(self, at: Any) -> IdColumns:
+        """Return the ids at places, an array."""
+        versions = None if self.versions is None else self.versions.take(at)
+        return IdColumns(self.ids.take(at), self.states[at], self.places[at], self.until[at], versions)
+
+    def holds(self, versioned: bool) -> Any:
+        """Return which ids have a content."""
+        return self.states == k.IN_FORCE if versioned else self.states != k.WAITING
+
+
+def columns_of(stage: Any) -> IdColumns:
+    """Return the ids of an `Ids` that is tidied up, in their canonical order."""
+    entries, of = stage.entries, k.IdSlot
+    lines = entries.t[entries.known()]
+    words = lines[:, of.name]
+    ids = KeyColumns(0, [KeyColumn(int, words)]) if entries.numbers is None else entries.numbers.names_of(words).normal()
+    versions = None if stage.version is None else KeyColumn(int, lines[:, of.version])
+    if stage.kind.said == "text":
+        versions = KeyColumn(str, texts_of([entries.texts[i] for i in lines[:, of.version].tolist()]))
+    held = lines[:, of.held]
+    return IdColumns(ids, held & k.STATE, held >> 2, lines[:, of.until], versions).take(order_of_keys(ids))
+
+
 def numbers_of(stage: Any) -> list[Any]:
     """Return all that an `Ids` knows as plain data; it is tidied up."""
-    entries, versioned = stage.entries, stage.version is not None
-    lines, of = entries.t[entries.known()], k.IdSlot
-    lines = lines[np.lexsort(lines.T[::-1] if entries.numbers is None else lines.T)]
-    held = lines[:, of.held]
-    versions = lines[:, of.version].tolist() if versioned else None
-    if versions is not None and stage.kind.said == "text":
-        versions = [entries.texts[i] for i in versions]
-    words = lines[:, of.name]
-    ids = words.tolist() if entries.numbers is None else list(entries.numbers.names_of(words))
-    found = [ids, (held & k.STATE).tolist(), (held >> 2).tolist(), lines[:, of.until].tolist(), versions]
     parts = [["changes", saved.columns_of(p)] if type(p) is list else ["rows", saved.stream_of(p)] for p in stage.rows.parts]
-    counts = list(map(as_plain, (stage.repeats, stage.superseded)))
+    counts, of = list(map(as_plain, (stage.repeats, stage.superseded))), columns_of(stage)
     said = [list(stage.names), stage.version, stage.remember, stage.kind.said]
-    return [*said, *counts, stage.promise, stage.seen, found, parts]
+    versions = None if of.versions is None else pack_column(of.versions)
+    entries = [pack_keys(of.ids), *map(pack_ints, (of.states, of.places, of.until)), versions]
+    return [*said, *counts, stage.promise, stage.seen, entries, parts]
 
 
 @reading("the numbers of an Ids")
@@ -62,12 +89,13 @@ def stage_of(numbers: list[Any], make: Callable[..., Any]) -> Any:
 @reading("the ids of an Ids")
 def fill(stage: Any, numbers: list[Any], rows_in: Callable[[bytes], Any], changes_in: Callable[[Any], Any]) -> None:
     """Let a stage know the ids of a snapshot; ``rows_in`` and ``changes_in`` read contents, and check them."""
-    (ids, states, places, until, versions), parts = numbers[-2:]
-    columns = [states, places, until, *([] if stage.version is None else [versions])]
-    wanted("columns of one length", all(isinstance(c, list) and len(c) == len(ids) for c in columns), numbers[-2])
-    wanted("versions where there are some", stage.version is not None or versions is None, versions)
-    ints = [*states, *places, *until]
-    wanted("ints", all(type(value) is int for value in ints), "others")
+    (ids, *ints, versions), parts = numbers[-2:]
+    keys = read_keys(ids)
+    states, places, until = (read_ints(column, len(keys)) for column in ints)
+    wanted("versions where there are some", (versions is not None) == (stage.version is not None), versions)
+    if versions is not None:
+        name = "str" if stage.kind.said == "text" else "int"
+        versions = KeyColumn(str if name == "str" else int, read_column(name, versions, len(keys)))
     for kind, content in parts:
         wanted("rows or changes", kind in ("rows", "changes"), kind)
         if kind == "rows":
@@ -75,48 +103,82 @@ def fill(stage: Any, numbers: list[Any], rows_in: Callable[[bytes], Any], change
         else:
             for change in changes_in(content):
                 stage.rows.add_change(change)
-    _fill(stage, ids, np.array([states, places, until], np.int64).reshape(3, -1), versions)
+    put(stage, IdColumns(keys, states, places, until, versions))
 
 
-def _fill(stage: Any, ids: list[Any], columns: Any, versions: Any) -> None:
-    states, places, until = columns
-    entries, of = stage.entries, k.IdSlot
-    for name in ids:
-        parts = (name,) if stage.single else name
-        fits = stage.single or (isinstance(name, tuple) and len(name) == len(stage.names))
-        wanted("ids", fits and None not in parts and any_payload(name) == name, name)
-    entries.m[[k.IdCall.promise, k.IdCall.horizon]] = stage.promise, max(BEGINNING, stage.promise - stage.remember)
-    if ids and entries.fix(all(type(name) is int for name in ids)):
-        words = np.array(ids, np.int64)
-    else:
-        words = np.array([], np.int64) if not ids else entries.numbers.numbers_of_keys(KeyColumns.of([*ids]))
-    wanted("each id once", len(np.unique(words)) == len(ids), "one twice")
+def put(stage: Any, of: IdColumns) -> None:
+    """Let a stage that has the contents, and knows no id yet, know these ids."""
+    entries, slot, ids, states, until = stage.entries, k.IdSlot, of.ids, of.states, of.until
+    if len(ids):
+        fits = ids.width == (0 if stage.single else len(stage.names))
+        wanted("ids", fits and not any(map(_has_none, ids.columns)), list(ids[:7]))
     wanted("states of ids", ((states >= k.IN_FORCE) & (states <= k.WAITING)).all(), "others")
+    entries.m[[k.IdCall.promise, k.IdCall.horizon]] = stage.promise, max(BEGINNING, stage.promise - stage.remember)
     wanted("ids that are remembered", (until >= entries.m[k.IdCall.horizon]).all(), "others")
-    holds = states == k.IN_FORCE if stage.version is not None else states != k.WAITING
-    held = places
-    fits = np.array_equal(np.sort(held[holds]), np.arange(len(stage.rows))) and not held[~holds].any()
-    wanted("a content of each id", fits, "others")
+    words: Any = np.array([], np.int64)
+    if len(ids):
+        direct = not ids.width and ids.columns[0].kind is int
+        words = ids.columns[0].values if entries.fix(direct) else entries.numbers.numbers_of_keys(ids)
+    wanted("each id once", len(np.unique(words)) == len(ids), "one twice")
+    holds = of.holds(stage.version is not None)
+    held = of.places[holds]
+    wanted(
+        "a content of each id", np.array_equal(np.sort(held), np.arange(len(stage.rows))) and not of.places[~holds].any(), "others"
+    )
     lines = np.zeros((len(ids), entries.t.shape[1]), np.int64)
-    lines[:, of.held], lines[:, of.until] = held << 2 | states, until
-    begins = stage.rows.les
-    wanted("the times of events", np.array_equal(until[states == k.IN_FORCE], begins[held[states == k.IN_FORCE]]), "others")
-    if stage.version is not None:
-        lines[:, of.version] = _words(stage, versions)
-    if stage.holds_ids:
+    lines[:, slot.held], lines[:, slot.until] = of.places << 2 | states, until
+    forced = states == k.IN_FORCE
+    wanted("the times of events", np.array_equal(until[forced], stage.rows.les[of.places[forced]]), "others")
+    if of.versions is not None and of.versions.kind is str:
+        entries.texts, lines[:, slot.version] = of.versions.tolist(), np.arange(len(ids))
+    elif of.versions is not None:
+        lines[:, slot.version] = of.versions.values
+    if stage.holds_ids and len(held):
         names = stage.rows.names(stage.names, stage.name_of)
-        mine = [names[place] for place in held[holds].tolist()]
-        wanted("the ids of contents", mine == [ids[i] for i in np.flatnonzero(holds).tolist()], "others")
+        wanted("the ids of contents", ids.take(holds) == names.take(held).normal(), "others")
     entries.take(words, lines, len(stage.rows))
 
 
-def _words(stage: Any, versions: list[Any]) -> Any:
-    if stage.kind.said == "text":
-        wanted("texts", all(type(text) is str for text in versions), "others")
-        stage.entries.texts = versions
-        return np.arange(len(versions))
-    wanted("versions", all(type(word) is int for word in versions), "others")
-    return np.array(versions, np.int64)
+def part_of(stage: Any, at: Any) -> Any:
+    """Return a stage of tables that knows the ids at some places of `columns_of`; counts go with the first part."""
+    part, found = columns_of(stage).take(at), _new(stage)
+    found.repeats, found.superseded, stage.repeats, stage.superseded = stage.repeats, stage.superseded, 0, 0
+    holds = part.holds(stage.version is not None)
+    if holds.any():
+        found.rows.add_rows(stage.rows.take(part.places[holds]))
+    put(found, part._replace(places=np.where(holds, np.cumsum(holds) - 1, 0)))
+    return found
+
+
+def joined(stages: Sequence[Any]) -> Any:
+    """Return stages of tables, of different ids and one promise, as one."""
+    first, parts, versioned = stages[0], [], stages[0].version is not None
+    found = _new(first)
+    found.kind.said = next((each.kind.said for each in stages if each.kind.said), None)
+    found.seen = max(each.seen for each in stages)
+    found.repeats, found.superseded = (sum(getattr(each, name) for each in stages) for name in ("repeats", "superseded"))
+    for each in stages:
+        part, begin = columns_of(each), len(found.rows)
+        parts.append(part._replace(places=np.where(part.holds(versioned), part.places + begin, 0)))
+        for rows in each.rows.parts:
+            found.rows.add_rows(rows)
+    ids, states, places, until, versions = zip(*parts)
+    together = None if versions[0] is None else chained(versions)
+    put(found, IdColumns(KeyColumns.concat(ids), chained(states), chained(places), chained(until), together))
+    return found
+
+
+def _new(stage: Any) -> Any:
+    """Return a stage like one that is tidied up, which knows no id."""
+    stage.tidy(True)
+    found = type(stage)(stage.names, version=stage.version, on_repeat=stage.version and "update", remember=stage.remember)
+    found.kind.said, found.promise, found.seen = stage.kind.said, stage.promise, stage.seen
+    return found
+
+
+def _has_none(column: KeyColumn) -> bool:
+    values = column.values if column.kind is None else []
+    return column.present is not None or any(value is None or any_payload(value) != value for value in values)
 
 
 def table_in(stream: Any) -> Any:

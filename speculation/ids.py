@@ -117,6 +117,8 @@ class Ids(Stage):
     """Returns the rows of a table with the ids and versions that stand beside their events."""
     content_of: Callable[[Change, Any], Change]
     """Returns an insertion, with its key, in its form."""
+    faults: Late | None = None
+    """Who is told of faults, and of retractions that have waited in vain; None: the same as of late messages."""
     holds_ids = True
     """Whether ids are among what contents hold, and no columns beside them."""
 
@@ -258,6 +260,12 @@ class Ids(Stage):
         """Return an id in words."""
         return ", ".join(f"{field}={value!r}" for field, value in zip(self.names, (name,) if self.single else name))
 
+    @property
+    def last_remembered(self) -> int | None:
+        """The time beyond which no id is remembered, but for ``remember``; None: none is."""
+        known = self.entries.known()
+        return int(self.entries.t[known, k.IdSlot.until].max()) if len(known) else None
+
     def place_of(self, name: Any) -> int | None:
         """Return the place of the event in force of an id; None: there is none."""
         word = self.entries.find(name)
@@ -281,7 +289,11 @@ class Ids(Stage):
     def tell_vain(self, name: Any, until: int) -> None:
         """Let the policy decide about a retraction that has waited in vain."""
         text = f"expected an event with {self.said(name)} before {self.promise} (promised) but got its retraction only"
-        self.late.take(self.retraction(name, until), text)
+        self.policy("vain").take(self.retraction(name, until), text)
+
+    def policy(self, text: str) -> Late:
+        """Return who is told of what is "late", or put aside for another reason."""
+        return self.late if text == "late" or self.faults is None else self.faults
 
     def retraction(self, name: Any, le: int) -> Change:
         """Return the retraction of an id as policies get it."""
@@ -339,7 +351,7 @@ class Ids(Stage):
             name = self.entries.name(words[i])
             row = rows.slice(i, 1).to_pylist()[0]
             change = self.retraction(name, int(le[i])) if sign[i] < 0 else Change(row, int(le[i]), None)
-            self.late.take(change, self.told(text, name, int(le[i]), {name: row[name] for name in compared}))
+            self.policy(text).take(change, self.told(text, name, int(le[i]), {name: row[name] for name in compared}))
 
         compared = [name for name in rows.column_names if name != self.version] if self.compared is None else self.compared
         if not self.rows.fits(rows.schema):

@@ -180,9 +180,10 @@ class IdsInput(Front):
         elif verdict == k.SAME and (known := rows.change(old)) == change:
             stage.repeats += 1
         elif verdict == k.SAME:
-            stage.late.take(change, stage.told("fault", name, change.le, change.payload, known.payload))
+            stage.policy("fault").take(change, stage.told("fault", name, change.le, change.payload, known.payload))
         else:
-            stage.late.take(change, stage.told("clash" if verdict == k.CLASHES else "late", name, change.le, change.payload))
+            text = "clash" if verdict == k.CLASHES else "late"
+            stage.policy(text).take(change, stage.told(text, name, change.le, change.payload))
         return []
 
     def _retracted(self, item: Change) -> list[Change]:
@@ -209,7 +210,7 @@ class IdsInput(Front):
         text = f"expected le >= {stage.promise} (promised) but got le={le}, or an event below it, for {said}"
         if verdict == k.CLASHES:
             text = f"expected one message of a version for {stage.said(name)} but got an insertion and {said}"
-        stage.late.take(stage.retraction(name, le), text)
+        stage.policy("clash" if verdict == k.CLASHES else "late").take(stage.retraction(name, le), text)
 
     def _promised(self, t: int) -> None:
         """Forget, and hand the policy what has waited in vain."""
@@ -291,7 +292,7 @@ class IdsInput(Front):
             return
         place = int((of.sign[: i + 1] > 0).sum()) - 1
         (change,) = self._coming.changes(of.rows.slice(place, 1))
-        stage.late.take(change, stage.told(text, name, le, change.payload))
+        stage.policy(text).take(change, stage.told(text, name, le, change.payload))
 
     def _leaving(self, rows: Any, signs: Any, table: Table) -> Any:
         """Return rows as what stands behind this one takes them."""

@@ -34,6 +34,8 @@ from afa import (
 )
 from afa.errors import Int64Error
 from afa.explain.reasons import Reasons
+from afa.state.key_columns import KeyColumns
+from afa.state.packed import pack_ints, pack_keys, read_ints, read_keys
 from punctuation import SideOutput
 from speculation import Cleanse, Ids, LastBefore, id_layout
 from speculation.id_entries import IdEntries
@@ -304,7 +306,15 @@ def test_a_snapshot_is_checked() -> None:
     blob = op.snapshot()
     numbers = opened(blob)[1]
     assert Operator.restore(PAIR, blob).snapshot() == blob
-    ids, states, places, until, versions = numbers[8]
+    ids = list(read_keys(numbers[8][0]))
+    states, places, until, versions = (read_ints(numbers[8][i], len(ids)).tolist() for i in range(1, 5))
+
+    def ints(*values: int) -> list[Any]:
+        return pack_ints(np.array(values))
+
+    def keys(*values: Any) -> list[Any]:
+        return pack_keys(KeyColumns.of(list(values)))
+
     for place, value in (
         ((1, 0), "id"),
         ((1, 0), [7]),
@@ -316,20 +326,24 @@ def test_a_snapshot_is_checked() -> None:
         ((1, 4), -1),
         ((1, 6), 3),
         ((1, 6), "x"),
-        ((1, 8, 0), [ids[1], *ids[1:]]),
-        ((1, 8, 0), [*ids[:-1], None]),
-        ((1, 8, 0), ids[1:]),
-        ((1, 8, 0), [*ids[:-1], 77]),
-        ((1, 8, 1), [9, *states[1:]]),
-        ((1, 8, 1), [0, *states[1:]]),
-        ((1, 8, 1), [3] * len(states)),
-        ((1, 8, 2), [places[0] + 9, *places[1:]]),
-        ((1, 8, 2), [1] * len(places)),
-        ((1, 8, 2), [True, *places[1:]]),
-        ((1, 8, 3), [1, *until[1:]]),
-        ((1, 8, 3), [x + 1 for x in until]),
+        ((1, 8, 0), keys(ids[1], *ids[1:])),
+        ((1, 8, 0), keys(*ids[:-1], None)),
+        ((1, 8, 0), keys(*ids[1:])),
+        ((1, 8, 0), keys(*ids[:-1], 77)),
+        ((1, 8, 0), keys(*map(str, ids))),
+        ((1, 8, 0), keys(*((each, each) for each in ids))),
+        ((1, 8, 0), keys()),
+        ((1, 8, 1), ints(9, *states[1:])),
+        ((1, 8, 1), ints(0, *states[1:])),
+        ((1, 8, 1), ints(*[3] * len(states))),
+        ((1, 8, 2), ints(places[0] + 9, *places[1:])),
+        ((1, 8, 2), ints(*[1] * len(places))),
+        ((1, 8, 2), [0, b"x"]),
+        ((1, 8, 3), ints(1, *until[1:])),
+        ((1, 8, 3), ints(*(x + 1 for x in until))),
         ((1, 8, 4), None),
-        ((1, 8, 4), ["x", *versions[1:]]),
+        ((1, 8, 4), ints(*versions[1:])),
+        ((1, 8, 4), versions),
         ((1, 9), []),
         ((1, 9), [["rows", b"x"]]),
         ((1, 9), [["rows", numbers[9][0][1]], ["matches", []]]),

@@ -86,6 +86,10 @@ class SparkOptions(AsOne, total=False):
     longest: bool
     members: str | None
     partial_matches: int | None
+    id: str | Sequence[str] | None
+    on_repeat: Literal["update"] | None
+    version: str | None
+    remember: str | timedelta | None
 
 
 class OperatorOptions(FrameOptions, total=False):

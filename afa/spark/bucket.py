@@ -3,8 +3,9 @@
     events, arcs, promised -> Bucket.run  -> BucketAnswer     changes | late rows | faults
                               Bucket.save -> bytes      a snapshot, and the lines of the arc log that it needs
 
-A batch is one call of the operator: rows that have waited for the promise (`afa.spark.held`), the promise, arcs, rows. So what is
-late depends on the watermark alone, never on which rows share a bucket.
+Messages (``id=``) become changes of rows first (`afa.spark.bucket_ids`). A batch is one call of the operator: rows that have waited
+for the promise (`afa.spark.held`), the promise, arcs, rows. So what is late depends on the watermark alone, never on which rows
+share a bucket.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from afa.operator.members import MEMBERS
 from afa.operator.options import Options
 from afa.operator.tables import assemble
 from afa.spark import shared
+from afa.spark.bucket_ids import BucketIds
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import WaitingRows, Windows, streams_of
 from afa.spark.job import BucketAnswer, Fault, Job
@@ -46,9 +48,9 @@ from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = 7
-BEFORE = 6
-"""The format without refused rows, which is read too."""
+FORMAT = 8
+OLDEST = 6
+"""Formats are read from here on: that of 6 has no refused rows, that of 7 no ids."""
 
 
 def bucket_of_job(job: Job, number: int, blobs: Sequence[bytes] = (), image: Image | None = None) -> Any:
@@ -93,6 +95,7 @@ class Bucket:
             self._core.engine.bound(Budget(job.partial_matches))
             self._stages = Stages(job.asked, self._core, job.keys, self._faults)
             self._logged = BucketLog(job, self._speaks, self._base, job.automaton)
+            self._ids = None if job.messages is None else BucketIds(job)
             return
         try:
             self._restore([_saved(image.note)] if image is not None else list(map(_unpack, blobs)), image, late)
@@ -124,6 +127,7 @@ class Bucket:
             core = image.core(automaton, late=late, faults=faults, table=table)
         self._held = WaitingRows(job.schema, job.speculation, [part.held for part in parts], last.bound)
         self._refused = RefusedRows(job.schema, last.refused)
+        self._ids = None if job.messages is None else BucketIds(job, [part.ids for part in parts])
         self._end, self._windows, self._past = last.end, Windows(last.spans), last.delay
         self._delay = max(last.delay, job.delay)
         self._go_on_with(core, faults, [blob for part in parts for blob in part.stages])
@@ -148,11 +152,13 @@ class Bucket:
         stop the query.
         """
         changed, code, said = self._changed, list[Any](), None
-        present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
+        present = self._present(promised)
         if changed is not None and changed.window is not None:
             self._check_present(present)
         self._refused.forget(promised)
-        self._told = self._early(events, promised)
+        self._told = []
+        events = self._events(events, promised)
+        self._told += self._early(events, promised)
         waited, rows = map(self._known, self._held.take(events, promised))
         if changed is not None:
             code, said = self._logged.of_code(changed, present)
@@ -166,6 +172,8 @@ class Bucket:
         if rows is None or not rows.num_rows:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
             self._stages.clean()
+            if self._ids is not None:
+                self._ids.clean()
         self._windows.forget(promised)
         late, faults = self._lates(promised), self._told
         if self._speaks:
@@ -236,6 +244,19 @@ class Bucket:
         stages.take(rows)
         return assemble(stages.told(before), self._like, core)
 
+    def _events(self, rows: Any, promised: int) -> Any:
+        """Return what messages change; tell of those that are put aside."""
+        if self._ids is None:
+            return rows
+        present = FOREVER - 1 if promised in (BEGINNING, FOREVER) else self._present(promised)
+        changes = self._ids.take(rows, promised, present)
+        for late, change, reason in self._ids.told():
+            if late:
+                self._late.append(change)
+            else:
+                self._fault(ChangeError(reason), change.key, change.le)
+        return changes
+
     # -- rows that can't be taken ----------------------------------------------------------------------------------------------
 
     def _take_apart(self, rows: Any) -> list[pa.Table]:
@@ -271,6 +292,10 @@ class Bucket:
         text = text_of(error) if row is None else f"{text_of(error)}; left out: {_shown(row)}"
         parts: Any = key if len(self._job.keys) > 1 else (key,)
         self._told.append(Fault(shortened(text), f"bucket {self._number}", parts, le))
+
+    def _present(self, promised: int) -> int:
+        """Return from when on no bucket has seen a row."""
+        return max(promised, self._job.since) + 1000 * (self._past + 1)
 
     def _check_present(self, present: int) -> None:
         """Refuse a new window if a row from the present on has come already: it would lose its own, so that no retraction finds it.
@@ -326,6 +351,7 @@ class Bucket:
     def rest(self) -> list[Fault]:
         """Return the faults that are known once nothing comes any more: retractions of arcs and rows that have ended nothing."""
         self._told = self._logged.rest() if self._speaks else []
+        self._events(None, FOREVER)
         if self._job.retracts:
             self._core.calls.call(self._stages.overdue)
             self._vain += self._late
@@ -351,6 +377,8 @@ class Bucket:
         wakes = self._stages.wakes(watermark, self._lifetimes)
         if wakes is not None:
             waits.append(wakes)
+        if self._ids is not None and self._ids.next is not None:
+            waits.append(max(watermark, self._ids.next // 1000) + 1)
         return min(waits, default=None)
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
@@ -365,6 +393,7 @@ class Bucket:
             **({} if sizes is None else {f"{STATE}{state}": n for state, n in engine.by_state().items()}),
             "held": len(self._held.rows),
             "memory_bytes": engine.memory_bytes(),
+            **({} if self._ids is None else self._ids.numbers),
         }
 
     @property
@@ -384,11 +413,12 @@ class Bucket:
         recipes = None if incremental else [self._base, self._code]
         held, stages = self._held.save(incremental), self._stages.save(incremental)
         blob = self._core.calls.call(snapshot.save, self._core, incremental)
-        return _packed(self._state(self._logged.save(incremental), recipes, blob, held, stages))
+        ids = b"" if self._ids is None else self._ids.save(incremental)
+        return _packed(self._state(self._logged.save(incremental), recipes, blob, held, stages, ids))
 
-    def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes, stages: Sequence[bytes]) -> list[Any]:
+    def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes, stages: Sequence[bytes], ids: bytes) -> list[Any]:
         """Return the state as plain data; see `BucketState`."""
-        rest = [self._held.bound, self._end, self._windows.spans, self._delay, self._refused.save()]
+        rest = [self._held.bound, self._end, self._windows.spans, self._delay, self._refused.save(), ids]
         return [FORMAT, logged, recipes, snapshot, held, stages, *rest]
 
     def leave(self, token: bytes) -> None:
@@ -396,7 +426,8 @@ class Bucket:
         if not isinstance(self._engine, CompiledEngine):
             return
         recipes, held = [self._base, self._code], self._held.save(False)
-        shared.put(token, self._core, self._state(self._logged.whole(), recipes, b"", held, self._stages.blobs))
+        ids = b"" if self._ids is None else self._ids.save(False)
+        shared.put(token, self._core, self._state(self._logged.whole(), recipes, b"", held, self._stages.blobs, ids))
 
     def check(self) -> None:
         """Assert the operator's invariants; for tests."""
@@ -410,11 +441,12 @@ class Bucket:
         numbers = self._numbers_of(states.keys, count)
         held, refused = (streams_of(rows, self._job.keys, count) for rows in (self._held.rows, self._refused.rows))
         stages = self._stages.split(lambda keys: self._numbers_of(keys, count), count)
+        ids = (lambda _: b"") if self._ids is None else self._ids.split(lambda keys: self._numbers_of(keys, count))
         recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
         for number in range(count):
             blob = snapshot.blob_with(core, states.only(numbers == number))
-            state = self._state(self._logged.whole(), recipes, blob, held[number], stages[number])
-            yield _packed([*state[:-1], refused[number]])
+            state = self._state(self._logged.whole(), recipes, blob, held[number], stages[number], ids(number))
+            yield _packed([*state[:-2], refused[number], state[-1]])
             core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 
     def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
@@ -432,6 +464,7 @@ class Bucket:
         """Follow the watermark, under the job as it was; what that brings."""
         self._told = []
         self._refused.forget(promised)
+        self._events(None, promised)
         waited, rows = map(self._known, self._held.take(None, promised))
         changes = self._call(waited, promised, None, rows)
         self._windows.forget(promised)
@@ -446,6 +479,8 @@ class Bucket:
         stages = [blob for each in reversed(every) for blob in each._stages.save(False)]
         self._go_on_with(snapshot.with_states_of([each._core for each in every], faults), faults, stages)
         self._held.join([other._held for other in others])
+        if self._ids is not None:
+            self._ids.join([other._ids for other in others if other._ids is not None])
         self._refused.rows = pa.concat_tables([each._refused.rows for each in every])
         self._late.extend(change for other in others for change in other._late)
         self._vain.extend(change for other in others for change in other._vain)
@@ -465,6 +500,7 @@ class BucketState(NamedTuple):
     spans: Any
     delay: int
     refused: bytes = b""
+    ids: bytes = b""
 
 
 def _vain(change: Change, promised: int) -> str:
@@ -495,12 +531,12 @@ def _saved(state: Any) -> BucketState:
     """Return the parts of a state, checked as far as those who take them do not."""
     wanted("the state of a bucket", isinstance(state, list) and len(state) > 0, state)
     version, *parts = state
-    if version not in (FORMAT, BEFORE):
+    if type(version) is not int or not OLDEST <= version <= FORMAT:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    wanted("the parts of the state of a bucket", len(parts) == len(BucketState._fields) - (version == BEFORE), parts)
+    wanted("the parts of the state of a bucket", len(parts) == len(BucketState._fields) - (FORMAT - version), parts)
     saved = BucketState(*parts)
     lists = isinstance(saved.logged, list) and isinstance(saved.stages, list)
-    blobs = all(type(blob) is bytes for blob in (saved.snapshot, saved.held, saved.refused))
+    blobs = all(type(blob) is bytes for blob in (saved.snapshot, saved.held, saved.refused, saved.ids))
     wanted("lines of an arc log, snapshots and rows", lists and blobs, saved)
     wanted("a delay", type(saved.delay) is int and saved.delay >= 0, saved.delay)
     return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))

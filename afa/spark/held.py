@@ -33,7 +33,7 @@ class WaitingRows:
         tables = [table_of(blob) for blob in blobs if blob]
         for table in tables:
             table.validate(full=True)  # offsets of damaged strings lead beyond the memory
-        rows = pa.concat_tables([schema.empty_table(), *map(self._fitting, tables)])
+        rows = pa.concat_tables([schema.empty_table(), *(fitting(table, schema) for table in tables)])
         self._stage.go_on(rows.filter(pc.greater_equal(rows["le"], bound)), bound)
         self._fresh = schema.empty_table()  # of these, those that are in no state yet
         self._passes = ahead is None and self._stage.first is None  # no row waits, now or later
@@ -56,7 +56,7 @@ class WaitingRows:
         """
         if self._passes:
             return None, events
-        come = self._schema.empty_table() if events is None else self._fitting(events)
+        come = self._schema.empty_table() if events is None else fitting(events, self._schema)
         released = self._stage.punctuate(max(promised, BEGINNING + 1)) or self._schema.empty_table()
         before = pc.less(released["le"], promised)
         passed = self._stage.pass_rows(come)
@@ -85,11 +85,6 @@ class WaitingRows:
         """Which promise lets the next row through, less one; None if none waits."""
         ahead, first = self._stage.sigma, self._stage.first
         return None if ahead is None or first is None else first - ahead
-
-    def _fitting(self, rows: pa.Table) -> pa.Table:
-        if "diff" not in rows.column_names:
-            rows = rows.append_column("diff", pa.array(np.ones(len(rows), np.int64)))
-        return rows.select(self._schema.names).cast(self._schema)
 
 
 class Windows:
@@ -142,6 +137,13 @@ def streams_of(rows: pa.Table, keys: Sequence[str], count: int) -> list[bytes]:
     numbers = bucket_numbers([rows[name] for name in keys], count)
     parts = [rows.filter(pa.array(numbers == number)) for number in range(count)]
     return [stream_of(part) if len(part) else b"" for part in parts]
+
+
+def fitting(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows in a schema that has ``diff``; without one they are insertions."""
+    if "diff" not in rows.column_names:
+        rows = rows.append_column("diff", pa.array(np.ones(len(rows), np.int64)))
+    return rows.select(schema.names).cast(schema)
 
 
 def table_of(blob: bytes) -> pa.Table:

@@ -25,6 +25,7 @@ from afa.model.renamed import warn_renamed
 from afa.operator.members import MEMBERS, WHOLE, Members
 from afa.operator.options import Options
 from afa.schema import Field, Schema
+from afa.spark.messages import MessageOptions
 from afa.spark.recipe import Recipe, recipe_of
 from afa.spark.stages import NONE, PatternStages
 from punctuation.durations import has_unit, nanoseconds_of
@@ -71,6 +72,7 @@ class Job(NamedTuple):
     members: str | None = None  # the field of its events, or "le", that a match comes with
     partial_matches: int | None = PARTIAL_MATCHES  # of one key at one step; None: any number
     retracts: bool = True  # whether rows say that they may be retractions
+    messages: MessageOptions | None = None  # what names the event of a row; None: rows are no messages
 
     @property
     def digest(self) -> bytes:
@@ -92,6 +94,12 @@ class Job(NamedTuple):
     def lifetimes(self) -> bool:
         """Whether each row says how long its event lives."""
         return "re" in self.schema.names
+
+    @property
+    def rows(self) -> pa.Schema:
+        """The schema of rows as they come: messages have more columns than `schema`."""
+        more = {} if self.messages is None else self.messages.beside
+        return pa.schema([*((name, ARROW[kind]) for name, kind in more.items()), *self.schema])
 
     @property
     def key(self) -> str | tuple[str, ...]:
@@ -156,6 +164,7 @@ def job_of(
     lifetimes: bool = False,
     since: int = 0,
     asked: PatternStages = NONE,
+    messages: MessageOptions | None = None,
 ) -> Job:
     """Returns the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
@@ -206,6 +215,13 @@ def job_of(
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
     rest |= {"longest": True} if options.longest else {}
+    if messages is not None:
+        if asked.own is not None:
+            raise AfaError(f"id={options.id!r} can't be combined with Worlds because of an event there may be several readings")
+        clash += [name for name in messages.beside if name in TAKEN]
+        if clash:
+            raise AfaError(f"expected columns of id= and version= that are none of {', '.join(TAKEN)} but got {clash[0]!r}")
+        rest["ids"] = messages.recipe
     if members is not None:
         by = any(arc.select for arc in automaton.arcs)
         rest["members"] = f"{members} by component" if by else members
@@ -226,6 +242,7 @@ def job_of(
         longest=options.longest,
         members=None if members is None else str(members),
         partial_matches=options.partial_matches,
+        messages=messages,
     )
 
 

@@ -33,6 +33,10 @@ FIELDS = {
     "candidates": "bigint",  # matches that AFTER MATCH SKIP shows, and may show otherwise yet; null as above
     "held": "bigint",  # rows that wait for the watermark, with match(speculation=)
     "memory_bytes": "bigint",  # of the operator
+    "ids": "bigint",  # that are remembered, with match(id=); null without
+    "id_bytes": "bigint",  # that they take, beside the columns of their events
+    "repeats": "bigint",  # messages so far that had come before
+    "superseded": "bigint",  # messages so far of which a newer version had come
     "stored_bytes": "bigint",  # in the state store: a snapshot, and what has changed since
     "read_bytes": "bigint",  # of that, in this batch; 0 where the operator was found in shared memory
     "written_bytes": "bigint",
@@ -48,7 +52,19 @@ WATCHED = (
     ("faults", "rows, or functions over them, went wrong: kind = fault", "reason says what was expected"),
 )
 """Of which numbers the first is told in the log, in which words."""
-SUMMED = ("events", "keys", "held", "memory_bytes", "stored_bytes", "read_bytes", "written_bytes", "operator_ms", "state_ms")
+OF_IDS = ("ids", "id_bytes", "repeats", "superseded")
+SUMMED: tuple[str, ...] = (
+    "events",
+    "keys",
+    "held",
+    "memory_bytes",
+    *OF_IDS,
+    "stored_bytes",
+    "read_bytes",
+    "written_bytes",
+    "operator_ms",
+    "state_ms",
+)
 
 
 def metrics(changes: DataFrame) -> DataFrame:
@@ -63,7 +79,8 @@ def metrics(changes: DataFrame) -> DataFrame:
     -------
     DataFrame
         batch, bucket, events, keys, partial_matches, ties (events beyond the first of their key and instant), candidates (matches
-        that AFTER MATCH SKIP may show otherwise yet), held (rows that wait for the watermark); memory_bytes (of the operator),
+        that AFTER MATCH SKIP may show otherwise yet), held (rows that wait for the watermark); memory_bytes (of the operator), ids,
+        id_bytes, repeats, superseded (as of `speculation.IdsStatistics`; null without ``id=``),
         stored_bytes (in the state store), read_bytes, written_bytes (of these, in this batch); operator_ms, state_ms (time spent in
         each); watermark.
     """

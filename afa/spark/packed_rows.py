@@ -74,8 +74,12 @@ def packer(
     """
     more, nulls = ({}, job.asked.chooses) if job.asked.own is None else (job.asked.own.times, job.asked.own.null_keys)
     needed = [*(() if nulls else job.keys), *(field.name for field in job.fields if not field.optional), "le", *more, "diff"]
+    names = () if job.messages is None else (*job.keys, *job.messages.columns, "diff")
     times = {"le": time, "re": until, **({} if job.instant in (None, time) else {job.instant: None}), **more}
-    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times=times, wake=wake)
+    needed = [*needed, *names]
+    return partial(
+        pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times=times, wake=wake, names=names
+    )
 
 
 def pack(
@@ -85,11 +89,13 @@ def pack(
     buckets: int,
     times: Mapping[str, str | None],
     wake: int = 0,
+    names: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Return rows as parts. Bad rows stand apart: a null where none is allowed, a strange ``diff`` or end, a text in ``bad``,
     text that is no UTF-8.
 
-    ``times`` are columns of ticks, each with the column that it comes from; None: it is none of its own.
+    ``times`` are columns of ticks, each with the column that it comes from; None: it is none of its own. ``names``: where rows are
+    messages, the columns by which a retraction names an event; no other is needed of one.
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
     """
@@ -100,7 +106,7 @@ def pack(
     for batch in batches:
         rows, unread = _readable(pa.Table.from_batches([batch]))
         numbers, parts = _numbers(rows, keys, buckets), []
-        wrong = _wrong(rows, needed, unread)
+        wrong = _wrong(rows, needed, unread, names)
         if wrong is not None:
             parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong)), times))]
             rows, numbers = rows.filter(pa.array(~wrong)), numbers[~wrong]
@@ -146,12 +152,18 @@ def _readable(rows: pa.Table) -> tuple[pa.Table, list[Any]]:
     return rows, unread
 
 
-def _wrong(rows: pa.Table, needed: Sequence[str], unread: Sequence[Any]) -> Any:
-    found = [*unread, *(pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count)]
-    if "diff" in rows.column_names:
-        found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))
+def _wrong(rows: pa.Table, needed: Sequence[str], unread: Sequence[Any], names: Sequence[str] = ()) -> Any:
+    there = [name for name in needed if name in rows.column_names and rows[name].null_count]
+    found = [*unread, *(pc.is_null(rows[name]) for name in there)]
     if "re" in rows.column_names:
         found.append(pc.fill_null(pc.less_equal(rows["re"], rows["le"]), False))
+    if names and "diff" in rows.column_names:  # of a retraction only what names its event is read
+        gone = pc.fill_null(pc.equal(rows["diff"], -1), False)
+        found = [*unread, *(pc.and_not(each, gone) for each in found[len(unread) :])]
+        found += [pc.is_null(rows[name]) for name in there if name in names]
+    if "diff" in rows.column_names:
+        found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))
+    found += [pc.fill_null(pc.is_nan(rows[name]), False) for name in names if pa.types.is_floating(rows.field(name).type)]
     if "bad" in rows.column_names:
         found.append(pc.is_valid(rows["bad"]))
     wrong = np.zeros(len(rows), bool)

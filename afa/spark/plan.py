@@ -19,7 +19,8 @@ from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, Unpack, options_of, takes_options
 from afa.spark.computed_rows import computed_rows
 from afa.spark.dealing import at_once, finished, labelled, packed, spark_schema, to_all, without
-from afa.spark.job import Job, fields_of, job_of, policy_of
+from afa.spark.job import Job, events_of, fields_of, job_of, policy_of
+from afa.spark.messages import message_options
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer
@@ -68,6 +69,11 @@ def match(
         bad row.
     key : str or sequence of str
         The columns that make the key.
+    id, on_repeat, version, remember : optional
+        As of `Operator`: rows are messages, which may come twice and in any order, and a retraction names its event by key and id
+        alone; of its other columns nothing is read, and they may be null. Columns of the table: ints, texts or bools as id; ints,
+        floats, texts or times as version. An id belongs to its key: where the key of an event changes it takes two rows, as
+        `afa.spark.feed` makes them. A restart can't change them.
     time : str
         A timestamp column: when each event happened, its LE.
     window : str or timedelta
@@ -180,6 +186,7 @@ def match(
             lifetimes=until is not None,
             since=first,
             asked=asked,
+            messages=message_options(said, events_of(automaton, asked).fields, events.schema),
         )
         check_names(events, job)
         rows = timed(events if not (own and own.times) else with_moments(events, (time, *own.times.values())), time)
@@ -195,7 +202,7 @@ def match(
             tell_of_carried(query)
         if arcs is None and not asked.keeps_arcs and events.isStreaming:
             _tell_alone()
-        job = job._replace(retracts=diff is not None)
+        job = job._replace(retracts=diff is not None or said.version is not None)
         typed = typed_rows(rows, job, time, until, diff)
         parts = packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows

@@ -52,6 +52,7 @@ FIXED = {
     "sequence": "order of ties (order_by=)",
     "lifetimes": "lifetimes (until=)",
     "since": "beginning (since=, in ticks)",
+    "ids": "ids (id=, on_repeat=, version=, remember=)",
     "longest": "longest matches (longest=)",
     "members": "members of matches (members=)",
     "stack": "statement (MATCH_RECOGNIZE over one another)",

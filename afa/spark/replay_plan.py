@@ -16,7 +16,7 @@ from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
-from afa.operator.options import OF_SPARK, SparkOptions, Unpack, options_of, takes_options
+from afa.operator.options import IN_FRONT, OF_SPARK, SparkOptions, Unpack, options_of, takes_options
 from afa.replay.witness.boxes import ArcLifetime
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import CandidateSpans, History, HistoryEnds, ends_of, sought
@@ -32,7 +32,7 @@ from afa.spark.span_rows import SpanRows
 from afa.spark.typed import check_names, check_tables, column, key_types, keyed
 from punctuation.time import BEGINNING
 
-TAKES = tuple(name for name in OF_SPARK if name != "speculation")
+TAKES = tuple(name for name in OF_SPARK if name not in IN_FRONT)
 log = logging.getLogger("afa.spark")
 SPAN = "interval"
 InFull = Callable[[], Callable[[DataFrame], DataFrame]]

@@ -129,7 +129,7 @@ def check_names(events: DataFrame, job: Job) -> None:
     if events.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
         return
     changes = [*changes_schema(job).names, "id"]
-    for names in (changes, [*job.schema.names, "bad"], events.schema.names):
+    for names in (changes, [*job.rows.names, "bad"], events.schema.names):
         seen: dict[str, str] = {}
         for name in names:
             other = seen.setdefault(name.lower(), name)
@@ -210,6 +210,9 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
     columns: dict[str, Any] = {name: column(name) for name in job.keys}
     wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns and field.name != instant}
     columns |= {instant: times["le"]} if instant is not None and own is None else {}
+    wanted |= {} if job.messages is None else {name: (name, kind) for name, kind in job.messages.beside.items()}
+    named: set[str] = {"diff"} if job.messages is None else {"diff", *job.messages.columns}
+    lost_of_name: list[Any] = []
     if diff is not None:
         if diff not in events.schema.names:
             raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")
@@ -217,8 +220,11 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
     for name, (source, target) in wanted.items():
         assert target is not None
         columns[name], loses = taken(source, events.schema[source].dataType.simpleString(), target)
-        lost += [] if loses is None else [loses]
+        (lost_of_name if name in named else lost).extend([] if loses is None else [loses])
     columns |= times | more
+    if job.messages is not None and "diff" in columns and lost:  # of a retraction only what names its event is read
+        lost = [reduce(or_, lost) & F.coalesce(columns["diff"] != -1, F.lit(True))]
+    lost += lost_of_name
     if lost:
         whole = F.to_json(
             F.struct(*(column(name) for name in events.schema.names if name != SHIFTED)), {"ignoreNullFields": "false"}

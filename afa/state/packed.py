@@ -56,18 +56,18 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
     """Return states as plain data. O(state)."""
     heads, rows, changes = states.heads, states.rows, states.changes
     covers = heads[:, states.covered]
-    numbers = [np.packbits(states.covered).tobytes(), _ints(covers[NUMBER]), _ints(covers[OVER])]
+    numbers = [np.packbits(states.covered).tobytes(), pack_ints(covers[NUMBER]), pack_ints(covers[OVER])]
     return [
-        _keys(states.keys),
-        _ints(heads[CHANGES]),
-        _ints(heads[ROWS]),
-        _ints(covers[COVER]),
+        pack_keys(states.keys),
+        pack_ints(heads[CHANGES]),
+        pack_ints(heads[ROWS]),
+        pack_ints(covers[COVER]),
         states.names,
-        *(_ints(rows[which]) for which in (START, M, STATE)),
+        *(pack_ints(rows[which]) for which in (START, M, STATE)),
         [_column(column, field) for column, field in zip(states.registers, fields(automaton.register_schema))],
-        _ints(changes[LE]),
-        _ints(changes[RE] - changes[LE]),
-        _ints(changes[COPIES]),
+        pack_ints(changes[LE]),
+        pack_ints(changes[RE] - changes[LE]),
+        pack_ints(changes[COPIES]),
         [_column(column, field) for column, field in zip(states.payloads, fields(automaton.event_schema))],
         [list(part) for part in states.pruned],
         numbers if heads[[NUMBER, OVER]].any() or (states.covered != (heads[ROWS] > 0)).any() else None,
@@ -80,20 +80,20 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
     Raises SnapshotError, ValueError, TypeError or AfaError where the data has another form.
     """
     keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned, numbers = data
-    found = _read_keys(keys)
+    found = read_keys(keys)
     wanted("a list of states", isinstance(names, list) and set(map(type, names)) <= {str}, names)
     heads = np.zeros((5, len(found)), np.int64)
-    heads[CHANGES], heads[ROWS] = _numbers(counts, len(found)), _numbers(lengths, len(found))
+    heads[CHANGES], heads[ROWS] = read_ints(counts, len(found)), read_ints(lengths, len(found))
     n, count = summed(heads[ROWS]), summed(heads[CHANGES])
     covered = heads[ROWS] > 0
     if numbers is not None:
         bits, of_cover, over = numbers
         covered = _bits(bits, len(found))
         wanted("a cover of each key with partial matches", covered[heads[ROWS] > 0].all(), bits)
-        heads[NUMBER, covered], heads[OVER, covered] = (_numbers(part, int(covered.sum())) for part in (of_cover, over))
-    heads[COVER, covered] = _numbers(at, int(covered.sum()))
-    rows = np.stack([_numbers(part, n) for part in (start, m, state)])
-    changes = np.stack([_numbers(part, count) for part in (le, re, copies)])
+        heads[NUMBER, covered], heads[OVER, covered] = (read_ints(part, int(covered.sum())) for part in (of_cover, over))
+    heads[COVER, covered] = read_ints(at, int(covered.sum()))
+    rows = np.stack([read_ints(part, n) for part in (start, m, state)])
+    changes = np.stack([read_ints(part, count) for part in (le, re, copies)])
     changes[RE] += changes[LE]
     return States(
         found,
@@ -119,27 +119,30 @@ def _read_pruned(data: Any, n: int) -> list[Pruned]:
 # -- keys --------------------------------------------------------------------------------------------------------------------
 
 
-def _keys(keys: KeyColumns) -> list[Any]:
+def pack_keys(keys: KeyColumns) -> list[Any]:
+    """Return keys in their canonical order as plain data."""
     columns = [column.settled() for column in keys.columns]
     names = [KINDS[column.kind] for column in columns]
     bits = [None if column.present is None else np.packbits(column.present).tobytes() for column in columns]
     there = [column if column.present is None else column.take(np.flatnonzero(column.present)) for column in columns]
-    return [len(keys), keys.width, names, bits, list(map(_key_column, there))]
+    return [len(keys), keys.width, names, bits, list(map(pack_column, there))]
 
 
-def _key_column(column: KeyColumn) -> Any:
+def pack_column(column: KeyColumn) -> Any:
+    """Return values, all of them there, as plain data."""
     values = column.values
     if column.kind is int:
-        return _ints(values)
+        return pack_ints(values)
     if column.kind is str:
         places, data = spans(values)
-        return [_ints(np.diff(places)), data[places[0] : places[-1]].tobytes()]
+        return [pack_ints(np.diff(places)), data[places[0] : places[-1]].tobytes()]
     if column.kind is bool:
         return np.packbits(values).tobytes()
     return list(values) if column.kind is None else values.astype("<f8").tobytes()
 
 
-def _read_keys(data: Any) -> KeyColumns:
+def read_keys(data: Any) -> KeyColumns:
+    """Return the keys of plain data, all different."""
     found = _read_old_keys(*data) if len(data) == 3 else _read_columns(*data)
     if found.has_objects:
         keys = list(found)
@@ -166,7 +169,7 @@ def _read_key_column(name: Any, bits: Any, data: Any, n: int) -> KeyColumn:
     if bits is not None:
         present = _bits(bits, n)
         there = int(present.sum())
-    values = _key_values(name, data, there)
+    values = read_column(name, data, there)
     if present is None:
         return KeyColumn(_OF_NAME[name], values)
     wanted("keys of one kind, some of them None", 0 < there < n and name != "any", name)
@@ -174,9 +177,10 @@ def _read_key_column(name: Any, bits: Any, data: Any, n: int) -> KeyColumn:
     return KeyColumn(_OF_NAME[name], KeyColumn(_OF_NAME[name], values).take(np.maximum(places, 0)).values, present)
 
 
-def _key_values(name: Any, data: Any, n: int) -> Any:
+def read_column(name: Any, data: Any, n: int) -> Any:
+    """Return so many values of a kind, by its name in `KINDS`, as `KeyColumn` has them."""
     if name == "int":
-        return _numbers(data, n)
+        return read_ints(data, n)
     if name == "float":
         return floats_of(_floats(data, n))
     if name == "bool":
@@ -189,7 +193,7 @@ def _key_values(name: Any, data: Any, n: int) -> Any:
 
 def _read_texts(data: Any, n: int) -> Any:
     lengths, packed = data
-    found = _numbers(lengths, n)
+    found = read_ints(lengths, n)
     wanted("texts side by side", isinstance(packed, bytes) and summed(found) == len(packed), packed)
     texts = texts_between(np.concatenate([[0], np.cumsum(found)]), packed)
     texts.validate(full=True)  # raises if this is no UTF-8
@@ -214,13 +218,14 @@ def _old_key_column(column: Any, n: int) -> KeyColumn:
     if set(map(type, column)) == {str}:
         wanted(f"{n} keys", len(column) == n, column)
         return KeyColumn.of(column)
-    return KeyColumn(int, _numbers(column, n))
+    return KeyColumn(int, read_ints(column, n))
 
 
 # -- ints --------------------------------------------------------------------------------------------------------------------
 
 
-def _ints(values: Any) -> list[Any]:
+def pack_ints(values: Any) -> list[Any]:
+    """Return an array of ints as plain data."""
     if not len(values):
         return [0, b""]
     least, span = int(values.min()), int(values.max()) - int(values.min())
@@ -229,7 +234,8 @@ def _ints(values: Any) -> list[Any]:
     return [least, above.astype(f"<u{width}").tobytes()]
 
 
-def _numbers(data: Any, n: int) -> Any:
+def read_ints(data: Any, n: int) -> Any:
+    """Return so many ints as an array."""
     least, packed = data
     if not isinstance(packed, bytes) or len(packed) != n * _width(packed, n):
         raise SnapshotError(f"expected {n} numbers but got {short(packed)}")
@@ -263,7 +269,7 @@ def _column(column: Column, field: Field) -> Any:
         return [np.packbits(column.present).tobytes(), _column(column._replace(present=None), field)]
     if field.type is float:
         return column.values.astype("<f8").tobytes()
-    return _ints(column.values) if column.texts is None else [column.texts, _ints(column.values)]
+    return pack_ints(column.values) if column.texts is None else [column.texts, pack_ints(column.values)]
 
 
 def _columns(data: Any, schema: Sequence[Field], n: int) -> list[Column]:
@@ -287,9 +293,9 @@ def _read(data: Any, field: Field, n: int) -> Column:
         texts, numbers = data
         wanted("texts", isinstance(texts, list) and set(map(type, texts)) <= {str}, texts)
         wanted("different texts", len(set(texts)) == len(texts), texts)
-        values = _numbers(numbers, n)
+        values = read_ints(numbers, n)
         wanted("numbers of texts", not n or (values.min() >= 0 and values.max() < len(texts)), numbers)
         return Column(values, None, texts)
-    values = _numbers(data, n)
+    values = read_ints(data, n)
     wanted("bools", field.type is not bool or not ((values < 0) | (values > 1)).any(), "other numbers")
     return Column(values)
