@@ -17,6 +17,7 @@ packed_rows     rows on their way to a bucket and back
 hashing         which bucket a key belongs to
 processor       the adapter to the stateful operator, and the state
 bucket          the work of one bucket of keys, without Spark; held: its rows before the operator; stages: what stands in front
+message_options rows as messages (``id=``); bucket_ids: what a bucket knows of ids
 arc_lines       the folder of an arc log (`afa.arclog`) as a stream
 ledger          the arcs of a bucket, worked out once for all buckets of a process
 recipe          what a state depends on, for code that changes

@@ -49,6 +49,8 @@ from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 FORMAT = 8
+UNKNOWN = FOREVER - 1
+"""The time of a retraction that says none, before there is a watermark."""
 OLDEST = 6
 """Formats are read from here on: that of 6 has no refused rows, that of 7 no ids."""
 
@@ -248,13 +250,13 @@ class Bucket:
         """Return what messages change; tell of those that are put aside."""
         if self._ids is None:
             return rows
-        present = FOREVER - 1 if promised in (BEGINNING, FOREVER) else self._present(promised)
+        present = UNKNOWN if promised in (BEGINNING, FOREVER) else self._present(promised)
         changes = self._ids.take(rows, promised, present)
         for late, change, reason in self._ids.told():
             if late:
                 self._late.append(change)
             else:
-                self._fault(ChangeError(reason), change.key, change.le)
+                self._fault(ChangeError(reason), change.key, None if change.le == UNKNOWN else change.le)
         return changes
 
     # -- rows that can't be taken ----------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from afa.model.renamed import warn_renamed
 from afa.operator.members import MEMBERS, WHOLE, Members
 from afa.operator.options import Options
 from afa.schema import Field, Schema
-from afa.spark.messages import MessageOptions
+from afa.spark.message_options import MessageOptions
 from afa.spark.recipe import Recipe, recipe_of
 from afa.spark.stages import NONE, PatternStages
 from punctuation.durations import has_unit, nanoseconds_of

@@ -298,7 +298,8 @@ def why(job: Job, bad: BadRow) -> str:
     text = [f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in fields]
     end = ["an end after it"] if job.lifetimes else []
     times = "lower <= upper" if job.asked.own is not None and job.asked.own.times else "a time"
-    what = ", ".join([*(["a key"] if job.keys else []), times, *end])
+    named = [] if job.messages is None else ["an id", *([] if job.messages.version is None else ["a version"])]
+    what = ", ".join([*(["a key"] if job.keys else []), *named, times, *end])
     return f"expected {what}{' and ' if text else ''}{', '.join(text)} but got {bad.row!r}"
 
 

@@ -20,7 +20,7 @@ from afa.operator.options import OF_SPARK, SparkOptions, Unpack, options_of, tak
 from afa.spark.computed_rows import computed_rows
 from afa.spark.dealing import at_once, finished, labelled, packed, spark_schema, to_all, without
 from afa.spark.job import Job, events_of, fields_of, job_of, policy_of
-from afa.spark.messages import message_options
+from afa.spark.message_options import message_options
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgpack
 import pyarrow as pa
 import pytest
 
-from afa import Arc, Automaton, Keyed, Punctuation, insert
+from afa import Arc, Automaton, Keyed, Punctuation, SnapshotError, insert
 from afa.spark import shared
+from afa.spark.bucket import Bucket
 from afa.spark.held import stream_of, table_of
 from afa.spark.job import Job
-from afa.spark.messages import MessageOptions
+from afa.spark.message_options import MessageOptions
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
 from tests.ids_oracle import IdsOracle, Message, Promise
@@ -146,3 +149,32 @@ def test_messages_in_buckets(number: int, tmp_path: Path, monkeypatch: pytest.Mo
         assert counted == {"ids": len(oracle.known), "repeats": oracle.repeats, "superseded": oracle.superseded}
         seen.update(aside=aside, repeats=oracle.repeats, matches=len(+expected))
     assert seen["matches"] or seen["aside"] or seen["repeats"]
+
+
+def test_damaged_ids_are_refused() -> None:
+    choose = Seeded("damaged ids")
+    world = MessageWorld(choose, "text", False, 0, True)
+    job = world.job(1)
+    bucket = Bucket(job, 0)
+    rows = world.table([message for _, batch in world.batches() for message in batch], job)
+    bucket.run(rows, [], BEGINNING)
+    blobs = [bucket.save(False)]
+    bucket.run(rows.slice(0, 5), [], 5 * SECOND)
+    blobs.append(bucket.save(True))
+    assert Bucket(job, 0, blobs).numbers(False) == bucket.numbers(False)
+    with pytest.raises(SnapshotError, match="expected the ids"):
+        Bucket(job._replace(messages=None, recipe={**job.recipe, "ids": None}), 0, blobs)
+    for which, place in ((0, -1), (1, -1), (0, 2)):
+        body = msgpack.unpackb(blobs[which])
+        for wrong in (b"", b"x", None, blobs[1 - which]):
+            torn = [*blobs]
+            torn[which] = msgpack.packb([*body[: place % len(body)], wrong, *body[place % len(body) + 1 :]])
+            with pytest.raises(SnapshotError):
+                Bucket(job, 0, torn)
+    for _ in range(400):
+        which = choose.number(0, 1)
+        blob, torn = blobs[which], [*blobs]
+        i = choose.number(0, len(blob) - 1)
+        torn[which] = blob[:i] + bytes([blob[i] ^ 1 << choose.number(0, 7)]) + blob[i + 1 :]
+        with contextlib.suppress(SnapshotError):
+            Bucket(job, 0, torn)
