@@ -153,11 +153,12 @@ def _readable(rows: pa.Table) -> tuple[pa.Table, list[Any]]:
 
 
 def _wrong(rows: pa.Table, needed: Sequence[str], unread: Sequence[Any], names: Sequence[str] = ()) -> Any:
+    names = [name for name in names if name in rows.column_names]
     there = [name for name in needed if name in rows.column_names and rows[name].null_count]
     found = [*unread, *(pc.is_null(rows[name]) for name in there)]
     if "re" in rows.column_names:
         found.append(pc.fill_null(pc.less_equal(rows["re"], rows["le"]), False))
-    if names and "diff" in rows.column_names:  # of a retraction only what names its event is read
+    if "diff" in names:  # of a retraction only what names its event is read
         gone = pc.fill_null(pc.equal(rows["diff"], -1), False)
         found = [*unread, *(pc.and_not(each, gone) for each in found[len(unread) :])]
         found += [pc.is_null(rows[name]) for name in there if name in names]

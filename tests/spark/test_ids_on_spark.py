@@ -124,6 +124,15 @@ def test_what_is_no_message_is_told(spark: Any) -> None:
     assert sum(reason.startswith("expected a key, an id, a version, a time and amount: int but got") for reason in reasons) == 5
 
 
+def test_rows_that_are_never_retracted_may_come_twice(spark: Any) -> None:
+    rows = [("u", "p1", 3, BEGIN), ("u", "p2", 4, BEGIN + timedelta(seconds=9)), ("u", "p1", 3, BEGIN), ("u", "p1", 6, BEGIN)]
+    asked = {name: value for name, value in ASKED.items() if name not in ("diff", "on_repeat", "version")}
+    table = spark.createDataFrame(rows, "user string, payment string, amount int, at timestamp").coalesce(1)
+    found = table.transform(afa_spark.match(PAIR, **asked)).collect()
+    assert [(row["kind"], row["first"], row["total"]) for row in found if row["kind"] == "match"] == [("match", 3, 7)]
+    assert [row["kind"] for row in found] == ["match", "fault"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
