@@ -6,6 +6,7 @@ plan            `match`
 whole_sql       `sql`; changes_read: how a statement reads the changes of a stream
 computed_rows   columns that a query in SQL computes of each row, its keys among them
 pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
+feed_columns    `feed`: messages of a database as rows
 backtest_plan   `backtest`: many patterns over a static table, after one shuffle
 replay_plan     `replay`: a static table, read only where a match can lie
 candidate_rows  rows that may be what a match must contain; box_conditions: as conditions that readers hold against statistics
@@ -38,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 from afa import ADDED
 from afa.spark.arc_lines import SparkArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
 from afa.spark.backtest_plan import backtest
+from afa.spark.feed_columns import feed
 from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match
 from afa.spark.replay_plan import replay
@@ -51,6 +53,7 @@ __all__ = [
     "arc_log",
     "backtest",
     "current",
+    "feed",
     "keep_current",
     "line",
     "listener",

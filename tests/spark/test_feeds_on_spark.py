@@ -1,0 +1,133 @@
+"""Messages of a database as columns of Spark: net of the rows is the final table, in each format."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter, defaultdict
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+from speculation import Ids
+from tests.feeds import histories
+from tests.feeds.worlds import MALFORMED, told, wanted_of
+
+afa_spark = pytest.importorskip("afa.spark", reason='pyspark is not installed: pip install "afa[spark]"')
+
+FORMATS = ("debezium", "wal2json", "maxwell", "changelog")
+FACTS = {"placed": "created_at", "paid": "paid_at"}
+NAMES = ("world", "region", "id", "amount", "note", "good", "created_at", "paid_at")
+
+
+class Written(NamedTuple):
+    """A history's messages, in any order and some of them twice; histories that are read by equal options go together."""
+
+    asked: tuple[Any, ...]  # format, version, whether times are text, whether rows are events by facts, the columns of kinds
+    key: tuple[str, ...]
+    messages: list[Any]
+    malformed: int
+    final: list[dict[str, Any]]
+
+
+def written(format: str, world: int, choose: random.Random) -> Written:
+    of = histories.history(choose, False, within=format != "changelog")
+    mine = {"world": world}
+    entries = [e._replace(before=e.before and mine | e.before, after=e.after and mine | e.after) for e in of.entries]
+    of = of._replace(key=("world", *of.key), entries=entries, final=[mine | row for row in of.final])
+    messages: list[Any] = getattr(histories, format)(of, choose)
+    while format == "changelog" and any("op" in row for row in messages):
+        messages = histories.changelog(of, choose)
+    version: Any = ()
+    if format == "debezium":
+        messages = [_value(line) for line in messages]
+        sources = [line.get("payload", line)["source"] for line in map(json.loads, messages) if line]
+        source = sources[0] if sources else {}
+        ordered = any(json.loads(line) and json.loads(line).get("payload", json.loads(line))["transaction"] for line in messages)
+        version = ("source.file", "source.pos", "source.row") if "file" in source else () if "lsn" in source else ("source.ts_ms",)
+        version = ("source.ts_ms", "transaction.total_order") if ordered else version
+    kinds = tuple(sorted({name for row in messages for name in row if name.startswith("_")})) if format == "changelog" else ()
+    messages += choose.choices(messages, k=choose.randrange(len(messages) + 1)) if messages else []
+    choose.shuffle(messages)
+    malformed = 0 if format == "changelog" else choose.randrange(3)
+    messages += choose.choices(MALFORMED, k=malformed)
+    return Written((format, version, of.text_times, choose.random() < 0.5, kinds), of.key, messages, malformed, of.final)
+
+
+def _value(line: str) -> str:
+    """The value of a message of Kafka; a deletion says its key."""
+    found = json.loads(line)
+    if not found or "value" not in found:
+        return line
+    value, key = found["value"], found["key"]
+    if value is not None:
+        body = value.get("payload", value)
+        if body["op"] == "d" and body["before"] is None:
+            body["before"] = (key or {}).get("payload", key)
+    return json.dumps(value)
+
+
+def rows_of(spark: Any, all_: list[Written]) -> Any:
+    """What Spark makes of the messages of histories that are read by the same options."""
+    (format, version, text_times, facts, kinds), key, _, _, _ = all_[0]
+    time = "timestamp" if text_times and format != "changelog" else "string" if text_times else "bigint"
+    types = ["bigint", "string", "string", "double", "string", "boolean", time, time]
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(NAMES, types))
+    asked: dict[str, Any] = {"facts": FACTS} if facts else {"time": "created_at"}
+    asked |= {"tick": None if text_times else "ms", "version": version or None, "key": key}
+    if format == "changelog":
+        more = [
+            (name, "string" if name in ("_change_type", "_hoodie_operation", "_hoodie_commit_time") else "bigint") for name in kinds
+        ]
+        columns += "".join(f", {name} {kind}" for name, kind in more)
+        lines = [(json.dumps(row),) for each in all_ for row in each.messages]
+        frame = spark.createDataFrame(lines, "value string").selectExpr(f"from_json(value, '{columns}') as row").select("row.*")
+        return frame.transform(afa_spark.feed("changelog", **asked))
+    lines = [(line,) for each in all_ for line in each.messages]
+    return spark.createDataFrame(lines, "value string").transform(afa_spark.feed(format, columns=columns, **asked))
+
+
+def check(spark: Any, all_: list[Written]) -> Counter[str]:
+    """The rows in force are those of the final tables, and malformed messages are told."""
+    (format, _, _, facts, _), key, _, _, _ = all_[0]
+    found = rows_of(spark, all_).toArrow()
+    faults = [row for row in found.to_pylist() if row["fault"] is not None]
+    assert len(faults) == sum(each.malformed for each in all_), faults[:5]
+    assert all(row["diff"] is None and row["fault"].startswith("expected ") for row in faults)
+    sound = found.filter(pa.compute.is_null(found["fault"])).drop_columns(["fault"])
+    at = sound["le"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    sound = sound.set_column(sound.column_names.index("le"), "le", at)
+    ids = Ids((*key, *(["type"] if facts else [])), on_repeat="update", version="version")
+    net = Counter[Any]()
+    for row in ids.push_many(sound).to_pylist():
+        del row["version"]
+        net[_told(row)] += row["diff"]
+    wanted = Counter[Any]()
+    for each in all_:
+        for row in each.final:
+            for event in wanted_of(row, None if facts else "created_at", FACTS):
+                wanted[_told(dict(event) | {"le": dict(event)["le"] * 1000})] += 1
+    assert +net == wanted, (list((+net - wanted).items())[:3], list((wanted - +net).items())[:3])
+    assert min(net.values(), default=0) >= 0
+    return Counter({format: len(all_), "rows": len(sound), "events": sum(wanted.values()), "malformed": len(faults)})
+
+
+def _told(row: dict[str, Any]) -> Any:
+    return told({name: str(value) if name == "id" else value for name, value in row.items()} | {"diff": 0})
+
+
+def groups(format: str, numbers: range) -> list[list[Written]]:
+    found = defaultdict(list)
+    for number in numbers:
+        each = written(format, number, random.Random(f"{format} {number}"))
+        found[each.asked, each.key].append(each)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_histories_of_a_table(spark: Any, format: str) -> None:
+    seen = Counter[str]()
+    for all_ in groups(format, range(24))[:4]:
+        seen += check(spark, all_)
+    assert seen["events"] > 3
