@@ -26,6 +26,7 @@ from afa.feeds.maxwell import SILENT as SILENT_OF_MAXWELL
 from afa.feeds.messages import SIGNS, WIDE
 from afa.feeds.wal2json import ACTIONS
 from afa.model.option_values import names_of
+from afa.spark.packed_rows import OF_FEED
 from afa.spark.typed import column, quoted
 
 FAULT = "fault"
@@ -34,7 +35,7 @@ MADE = ("le", "diff", "version", FAULT)
 SHOWN = 500
 """How many letters of a message that can't be read are shown."""
 TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
-MARK = {"afa.fault": True}
+MARK = {OF_FEED: True}
 """By which `match` knows the column that says what is wrong with a message."""
 READ = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "BIGINT"),
@@ -198,10 +199,11 @@ def _texts(paths: Sequence[str]) -> list[Column]:
 
 
 def _debezium(asked: FeedAsked) -> Envelope:
-    version = _in_order(_texts(asked.version)) if asked.version else _at("source.lsn", "bigint")
+    op = _at("op", "string")
+    version = _in_order(_texts(asked.version), op) if asked.version else _or_first(_at("source.lsn", "bigint"), op)
     millis = F.coalesce(_at("source.ts_ms", "bigint"), _at("ts_ms", "bigint"))
     return Envelope(
-        _at("op", "string"),
+        op,
         _at("after").isNotNull(),
         lambda name: _at(("after", name)),
         lambda name: _at(("before", name)),
@@ -270,7 +272,7 @@ def _structs(messages: DataFrame, asked: FeedAsked) -> tuple[Envelope, FeedAsked
         F.col("after").isNotNull(),
         lambda name: F.col(f"after.{quoted(name)}"),
         lambda name: F.col(f"before.{quoted(name)}"),
-        _version([(F.col(path), source[path.partition(".")[2]].dataType) for path in paths]),
+        _version([(F.col(path), source[path.partition(".")[2]].dataType) for path in paths], op=F.col("op")),
         F.timestamp_millis("source.ts_ms") if "ts_ms" in source.names else None,
         _table(schema, there["table"]) if "table" in there else None,
         False,
@@ -315,24 +317,32 @@ def _map(values: Mapping[str, Any]) -> Column:
     return F.create_map(*(F.lit(each) for pair in values.items() for each in pair))
 
 
-def _version(parts: Sequence[tuple[Column, DataType]], last: Column | None = None) -> Column:
-    """Return columns as one that orders, the most significant one first: an int, or text. ``last``: 0 or 1, the least one."""
+def _version(parts: Sequence[tuple[Column, DataType]], last: Column | None = None, op: Column | None = None) -> Column:
+    """Return columns as one that orders, the most significant one first: an int, or text.
+
+    ``last``: 0 or 1, the least one; ``op``: a row that a snapshot has read is older than any other, if it has no version.
+    """
     if len(parts) == 1 and READ.get(_kind(parts[0][1])) == "BIGINT":
         found = parts[0][0].cast("bigint")
-        return found if last is None else found * 2 + last
+        return _or_first(found, op) if last is None else found * 2 + last
     columns = []
     for each, kind in parts:
         read = READ.get(_kind(kind))
         if read not in ("BIGINT", "STRING", READ["string"]):
             raise AfaError(f"expected ints, text or times as what orders messages but got {kind.simpleString()}")
         columns.append(F.unix_micros(each.cast("timestamp")) if read == "STRING" else each)
-    return _in_order([*columns, *([] if last is None else [last])])
+    return _in_order([*columns, *([] if last is None else [last])], op)
 
 
-def _in_order(parts: Sequence[Column]) -> Column:
+def _in_order(parts: Sequence[Column], op: Column | None = None) -> Column:
     """Return text that orders as columns do, of which longer numbers are larger; null where the first one is."""
     texts = [F.lpad(F.coalesce(each.cast("string"), F.lit("")), WIDE, " ") for each in parts]
-    return F.when(parts[0].isNotNull(), F.concat_ws(" ", *texts))
+    there = parts[0].isNotNull()
+    return F.when(there if op is None else there | (op == "r"), F.concat_ws(" ", *texts))
+
+
+def _or_first(version: Column, op: Column | None) -> Column:
+    return version if op is None else F.coalesce(version, F.when(op == "r", -1))
 
 
 def _kind(of: DataType) -> str:
@@ -351,38 +361,42 @@ def _rows(messages: DataFrame, of: Envelope, asked: FeedAsked) -> DataFrame:
     new, old = ({name: F.col(f"{side}.{quoted(name)}") for name in kinds} for side in ("new", "old"))
     before = {name: F.coalesce(old[name], new[name]) if name in asked.key else old[name] for name in kinds}
     moved = reduce(or_, (F.coalesce(old[name] != new[name], F.lit(False)) for name in asked.key))
+    known = reduce(or_, (value.isNotNull() for name, value in old.items() if name not in asked.key), F.lit(False))
     mine = {name: F.when(F.col("sign") < 0, before[name]).otherwise(new[name]) for name in kinds}
-    there = said.select(
-        "raw", "why", "sign", "version", "said", _struct(before, "before"), _struct(mine, "mine"), moved.alias("moved")
-    )
-    values = {name: F.col(f"mine.{quoted(name)}") for name in kinds}
-    events, untimed = _events(asked, values, kinds)
+    rows = _struct(before, "before"), _struct(mine, "mine"), moved.alias("moved"), known.alias("known")
+    there = said.select("raw", "why", "sign", "fresh", "version", "said", *rows)
+    events, untimed = _events(asked, "mine", kinds)
     if not events:
         if of.said is None:
             raise AfaError("expected time=, the column that says when a row happened, but got none")
         events = [(None, F.when(F.col("sign") > 0, F.col("said")))]
-    keys = [_why(values[name].isNull(), f"expected a value of the key {name!r} but got none") for name in asked.key]
-    there = there.withColumn("why", F.coalesce("why", *keys, *untimed))
-    own = [_row(asked, "mine", name, at, F.when((F.col("sign") < 0) | at.isNull(), -1).otherwise(1)) for name, at in events]
-    left = [_row(asked, "before", name, F.lit(None), F.lit(-1)) for name, _ in events]
+    nameless = [
+        (F.col(f"mine.{quoted(name)}").isNull(), f"expected a value of the key {name!r} but got none") for name in asked.key
+    ]
+    there = there.withColumn("why", F.coalesce("why", *(_why(*each) for each in nameless), *untimed))
+    own, left = [], []
+    for (name, at), (_, was) in zip(events, _events(asked, "before", kinds)[0] or [(None, F.lit(0))]):
+        gone = F.when(was.isNotNull() | ~F.col("known"), -1)  # what has never been there is not retracted
+        comes = F.when((F.col("sign") > 0) & at.isNotNull(), 1).when(~F.col("fresh"), gone)
+        own.append(_row(asked, "mine", name, at, comes))
+        left.append(_row(asked, "before", name, F.lit(None), gone))
     wrong = _row(asked, None, None, F.lit(None), F.lit(None), F.concat_ws(": ", "why", F.substring("raw", 1, SHOWN)))
-    parts = F.when(F.col("why").isNotNull(), F.array(wrong))
-    parts = parts.when((F.col("sign") > 0) & F.col("moved"), F.array(*left, *own)).otherwise(F.array(*own))
+    parts = F.when((F.col("sign") > 0) & F.col("moved"), F.array(*left, *own)).otherwise(F.array(*own))
+    parts = F.when(F.col("why").isNotNull(), F.array(wrong)).otherwise(F.filter(parts, lambda row: row["diff"].isNotNull()))
     return there.select(F.explode(parts).alias("row")).select("row.*").withMetadata(FAULT, MARK)
 
 
 def _said(messages: DataFrame, of: Envelope, asked: FeedAsked) -> DataFrame:
-    """Return what messages say of rows: raw, why (null: all is well), sign, version, said, new, old."""
+    """Return what messages say of rows: raw, why (null: all is well), sign, fresh (nothing was before), version, said, new, old."""
     sign, names = F.try_element_at(_map(SIGNS), of.op), asked.columns.names
     known = "insert, update_postimage, +I, .." if asked.format not in PATHS else ", ".join(op for op in SIGNS if op != "t")
     got = F.concat(F.lit(f"expected an operation of {known} but got "), F.coalesce(of.op, F.lit("none")))
-    order = ", ".join(asked.version) or "the format's own"
     why = [
         *([_why(F.col("v").isNull(), "expected a message in JSON but got another text")] if of.json else []),
         F.when(sign.isNull(), got),
         _why(sign == 0, "expected changes of rows but got a truncation (t), which names no row"),
         _why((sign > 0) & ~of.there, "expected a row in 'after' but got none"),
-        _why(of.version.isNull(), f"expected an order, {order}, but got none"),
+        _why(of.version.isNull(), f"expected an order ({', '.join(asked.version) or 'of the format'}) but got none"),
     ]
     if of.table is not None and asked.table is not None:
         named = F.array(of.table, F.element_at(F.split(of.table, r"\."), -1))
@@ -391,6 +405,7 @@ def _said(messages: DataFrame, of: Envelope, asked: FeedAsked) -> DataFrame:
         (F.col("text") if of.json else F.to_json(F.struct("*"))).alias("raw"),
         F.coalesce(*why).alias("why"),
         sign.alias("sign"),
+        of.op.isin("c", "r").alias("fresh"),
         of.version.alias("version"),
         (F.lit(None).cast("timestamp") if of.said is None else of.said).alias("said"),
         _struct({name: of.after(name) for name in names}, "new"),
@@ -435,14 +450,12 @@ def _row(asked: FeedAsked, of: str | None, name: str | None, le: Column, diff: C
     return F.struct(*parts, (F.lit(None) if fault is None else fault).cast("string").alias(FAULT))
 
 
-def _events(
-    asked: FeedAsked, values: Mapping[str, Column], kinds: Mapping[str, DataType]
-) -> tuple[list[tuple[str | None, Column]], list[Column]]:
-    """Return the events of a row: each one's name, and its time; and which time is none, as text or null."""
+def _events(asked: FeedAsked, of: str, kinds: Mapping[str, DataType]) -> tuple[list[tuple[str | None, Column]], list[Column]]:
+    """Return the events of a row, a column: each one's name, and its time; and which time is none, as text or null."""
     wanted: list[tuple[str | None, str]] = [*asked.facts.items()] if asked.time is None else [(None, asked.time)]
     found, wrong = list[tuple[str | None, Column]](), []
     for event, name in wanted:
-        kind, value = _kind(kinds[name]), values[name]
+        kind, value = _kind(kinds[name]), F.col(f"{of}.{quoted(name)}")
         if kind in ("timestamp", "timestamp_ntz", "date"):
             moment = value.cast("timestamp")
         elif kind == "string":

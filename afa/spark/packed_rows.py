@@ -35,6 +35,8 @@ from speculation.stage_state import stream_of
 _begun: Counter[str] = Counter()
 EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4
 PARTS = "bucket int, part int, rows binary"
+OF_FEED = "afa.fault"
+"""The metadata of a column that says why a message of a feed is no row (`afa.spark.feed`), and by which name that is told."""
 STATE = "state "
 """What stands, among a bucket's numbers, before the name of a state whose partial matches are counted."""
 MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "note", "metrics"
@@ -292,6 +294,8 @@ def _fault(job: Job, reason: str, key: tuple[Any, ...] | None, le: int | None) -
 
 def why(job: Job, bad: BadRow) -> str:
     """Returns what is wrong with a row that could not be read, as far as its values show it."""
+    if OF_FEED in bad.row:
+        return str(bad.row[OF_FEED])
     diff = bad.row.get("diff", 1)
     if diff not in (1, -1):
         return f"expected 1 (an insertion) or -1 (a retraction) in the column that diff= names but got diff={diff!r} in {bad.row!r}"

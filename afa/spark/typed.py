@@ -24,7 +24,7 @@ from pyspark.sql.types import DataType, StructType
 from afa.errors import AfaError
 from afa.schema import Field
 from afa.spark.job import Job
-from afa.spark.packed_rows import changes_schema
+from afa.spark.packed_rows import OF_FEED, changes_schema
 
 SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
 WHOLE = ("tinyint", "smallint", "int")
@@ -225,11 +225,15 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
     if job.messages is not None and "diff" in columns and lost:  # of a retraction only what names its event is read
         lost = [reduce(or_, lost) & F.coalesce(columns["diff"] != -1, F.lit(True))]
     lost += lost_of_name
+    faults = [column(field.name) for field in events.schema if field.metadata.get(OF_FEED)]
+    told = [F.when(each.isNotNull(), F.to_json(F.struct(each.alias(OF_FEED)))) for each in faults]
     if lost:
         whole = F.to_json(
             F.struct(*(column(name) for name in events.schema.names if name != SHIFTED)), {"ignoreNullFields": "false"}
         )
-        columns["bad"] = F.when(reduce(or_, lost), whole)
+        told.append(F.when(reduce(or_, lost), whole))
+    if told:
+        columns["bad"] = F.coalesce(*told)
     return events.select(*(column.alias(name) for name, column in columns.items()))
 
 

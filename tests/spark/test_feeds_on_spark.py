@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
+import afa
+from afa import AfaError
 from speculation import Ids
 from tests.feeds import histories
 from tests.feeds.worlds import MALFORMED, told, wanted_of
@@ -128,6 +130,102 @@ def groups(format: str, numbers: range) -> list[list[Written]]:
 @pytest.mark.parametrize("format", FORMATS)
 def test_histories_of_a_table(spark: Any, format: str) -> None:
     seen = Counter[str]()
-    for all_ in groups(format, range(24))[:4]:
+    for all_ in groups(format, range(24))[:2]:
         seen += check(spark, all_)
     assert seen["events"] > 3
+
+
+ORDERS = "id bigint, card string, total double, placed_at timestamp, paid_at timestamp"
+QUICK = (
+    "PATTERN SEQ(placed a, paid b) WHERE skip_till_next_match(a, b) { [card] AND a.id = b.id } WITHIN 1 hour RETURN a.id, b.total"
+)
+
+
+def order(op: str, lsn: Any, before: Any = None, **after: Any) -> dict[str, Any]:
+    def row(said: Any) -> Any:
+        return said and {"total": 40.0, "placed_at": "2026-03-02T10:00:00Z", "paid_at": None, **said}
+
+    return {"op": op, "before": row(before), "after": row(after or None), "source": {"lsn": lsn, "table": "orders", "ts_ms": 5}}
+
+
+HISTORY = [
+    order("u", 150, {"id": 7, "card": "a"}, id=7, card="a", paid_at="2026-03-02T10:20:00Z"),
+    order("r", None, id=7, card="a"),  # of a snapshot
+    order("u", 170, {"id": 8, "card": "a"}, id=8, card="b", paid_at="2026-03-02T10:30:00Z"),  # to another card
+    order("c", 160, id=8, card="a"),
+    order("c", 180, id=9, card="b", paid_at="2026-03-02T10:40:00Z"),
+    order("d", 190, {"id": 9, "card": "b", "paid_at": "2026-03-02T10:40:00Z"}),
+    order("u", 150, {"id": 7, "card": "a"}, id=7, card="a", paid_at="2026-03-02T10:20:00Z"),
+]
+WRONG = [
+    (order("q", 200, id=1, card="a"), "expected an operation of c, r, u, d but got q"),
+    (order("t", 200), "expected changes of rows but got a truncation (t)"),
+    (order("c", None, id=1, card="a"), "expected an order (of the format) but got none"),
+    (order("c", 200), "expected a row in 'after' but got none"),
+    (order("c", 200, id=None, card="a"), "expected a value of the key 'id' but got none"),
+    (order("c", 200, id="x", card="a"), "expected bigint in 'id' but got another value"),
+    (order("c", 200, id=1.5, card="a"), "expected bigint in 'id' but got another value"),
+    (order("c", 200, id=1, card="a", paid_at=17), "expected timestamp in 'paid_at' but got another value"),
+    (order("c", 200, id=1, card="a", paid_at="soon"), "expected timestamp in 'paid_at' but got another value"),
+]
+
+
+def test_orders_of_a_database_are_matched(spark: Any) -> None:
+    lines = [json.dumps(each) for each in HISTORY] + ["nonsense", "null", ""] + [json.dumps(each) for each, _ in WRONG]
+    facts = {"placed": "placed_at", "paid": "paid_at"}
+    rows = spark.createDataFrame([(line,) for line in lines], "value string").transform(
+        afa_spark.feed("debezium", columns=ORDERS, key=("card", "id"), facts=facts)
+    )
+    event = pa.schema([("type", pa.string()), ("id", pa.int64()), ("card", pa.string()), ("total", pa.float64())])
+    query = afa.query(QUICK, event=event, tick="us")
+    asked = {"time": "le", "diff": "diff", "id": ("id", "type"), "on_repeat": "update", "version": "version"}
+    found = rows.transform(afa_spark.match(query, **asked)).collect()
+    assert sorted((row["card"], row["a_id"], row["b_total"]) for row in found if row["kind"] == "match") == [
+        ("a", 7, 40.0),
+        ("b", 8, 40.0),
+    ]
+    reasons = [row["reason"] for row in found if row["kind"] == "fault"]
+    assert len(reasons) == len(WRONG) + 1
+    for text in ("expected a message in JSON but got another text: nonsense", *(text for _, text in WRONG)):
+        assert any(reason.startswith(text) for reason in reasons), (text, reasons)
+
+
+def test_columns_of_debezium_are_read_as_they_are(spark: Any) -> None:
+    row = f"struct<{ORDERS}>"
+    kind = f"op string, before {row}, after {row}, source struct<lsn bigint, `table` string, ts_ms bigint>"
+    lines = spark.createDataFrame([(json.dumps(each),) for each in HISTORY], "value string")
+    frame = lines.selectExpr(f"from_json(value, '{kind}') as row").select("row.*")
+    asked: dict[str, Any] = {"key": ("card", "id"), "time": "placed_at"}
+    one = lines.transform(afa_spark.feed("debezium", columns=ORDERS, **asked)).collect()
+    assert frame.transform(afa_spark.feed("debezium", **asked)).collect() == one
+    texts = frame.transform(afa_spark.feed("debezium", version=("source.ts_ms", "source.lsn"), **asked)).select("version").collect()
+    assert [each["version"].split() for each in texts][:2] == [["5", "150"], ["5"]]
+    assert lines.transform(afa_spark.feed("debezium", columns=ORDERS, table="others", **asked)).collect() == []
+    assert len(lines.transform(afa_spark.feed("debezium", columns=ORDERS, table="orders", **asked)).collect()) == len(one)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "debezum"}, r"expected a format of debezium, .* but got 'debezum'; did you mean 'debezium'"),
+        ({"facts": {"paid": "paid_at"}}, r"time='placed_at' can't be combined with facts="),
+        ({"tick": "min"}, r"expected tick= as one of s, ms, us, ns but got 'min'"),
+        ({"columns": "id"}, r"expected columns="),
+        ({"columns": None}, r"expected columns=\"id bigint, ..\", those of a row and their types"),
+        ({"columns": "id array<int>, card string, placed_at timestamp"}, r"expected columns of .* but got id array<int>"),
+        (
+            {"columns": "id int, card string, placed_at timestamp, diff int"},
+            r"expected a row without a column 'diff', which is made",
+        ),
+        ({"columns": "id int, card string, placed_at bigint"}, r"expected tick=\"ms\", what an int counts"),
+        ({"key": "number"}, r"key= names no column 'number' among id, card"),
+        ({"time": "at"}, r"time= names no column 'at' among id, card"),
+        ({"format": "delta"}, r"expected a column of changes, one of _change_type"),
+    ],
+)
+def test_a_feed_that_can_not_be_read_is_refused(spark: Any, options: dict[str, Any], message: str) -> None:
+    asked: dict[str, Any] = {"format": "debezium", "columns": ORDERS, "key": ("card", "id"), "time": "placed_at", **options}
+    if "key" in options or "columns" in options:
+        asked["key"] = options.get("key", "id")
+    with pytest.raises(AfaError, match=message):
+        spark.createDataFrame([], "value string").transform(afa_spark.feed(asked.pop("format"), **asked))
