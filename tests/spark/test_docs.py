@@ -31,6 +31,7 @@ def test_the_lines_of_the_page(spark: Any, tmp_path: Path) -> None:
         code = re.sub(r"afa\.spark\.local_session\(.*\)", "session", code)
         exec(re.sub(rf'"({FOLDERS})"', rf'"{tmp_path}/\1"', code), names)
     assert {row["total"] for row in names["found"].collect()} == {-3.0}
+    assert [(row["card"], row["kind"]) for row in names["paid_orders"].collect()] == [("a", "match")]
     assert names["changes"].columns == ["symbol", "total", "le", "re", "diff", "id", "kind", "reason"]
     assert len(list((tmp_path / "arcs").glob("*.json"))) == 2  # a swap
     changes, kept, others = (spark.read.parquet(str(tmp_path / name)) for name in ("changes", "now", "changes-2"))
