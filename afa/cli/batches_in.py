@@ -19,7 +19,7 @@ from afa.cli.fault import CommandError
 from afa.cli.request import FIRST, CommandRequest
 from afa.errors import did_you_mean
 from afa.io.file_columns import ANY, KEY, ORDER, TIME, FileColumn, Place, convert, kind_of_times
-from afa.io.files import batches
+from afa.io.files import FileBatch, batches
 from afa.io.table_times import TimeType
 from afa.io.text_files import FileSource
 from afa.model.event_order import fields_in
@@ -42,15 +42,21 @@ class Input:
         self._advice = advice
 
     def __iter__(self) -> Iterator[pa.Table]:
-        job, row = self._job, None
-        sizes = itertools.chain([min(FIRST, job.rows)], itertools.repeat(job.rows))
-        for row, table in batches(self._source, job.file, self._columns, job.rows, sizes):
-            if self.first is None:
-                self.times = self._times_of(table)
-            yield self._converted(table, row)
-        if row is None:
+        for found in self._batches(self._source):
+            yield self._converted(found)
+        yield from self._none()
+
+    def _batches(self, source: FileSource, at: int = 0, taken: int = 0, before: int = 0) -> Iterator[FileBatch]:
+        """Yield the rows of a source from a place on; the first batch of all, with no row ``before``, is small."""
+        job = self._job
+        sizes = itertools.chain([] if before else [min(FIRST, job.rows)], itertools.repeat(job.rows))
+        return batches(source, job.file, self._columns, job.rows, sizes, at, taken)
+
+    def _none(self) -> Iterator[pa.Table]:
+        """Yield a batch without rows, where there was none at all."""
+        if self.first is None:
             empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
-            yield self._converted(empty, self._source.first_row)
+            yield self._converted(FileBatch(self._source.first_row, empty, 0, 0))
 
     def _times_of(self, table: pa.Table) -> TimeType | None:
         tick = self._job.tick or "ms"
@@ -59,9 +65,10 @@ class Input:
             kind = pa.timestamp(tick, kind.tz)
         return TimeType.of_arrow(kind, tick)
 
-    def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        place = Place(self._job.file, row)
-        found = convert(table, self._columns, self._job.tick, place)
+    def _converted(self, batch: FileBatch) -> pa.Table:
+        place = Place(self._job.file, batch.row)
+        self.times = self._times_of(batch.table) if self.first is None else self.times
+        found = convert(batch.table, self._columns, self._job.tick, place)
         found = signed(found, self._said, self._job, place, self.latest)
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         if self._advice is not None:

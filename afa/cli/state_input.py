@@ -14,16 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError
-from afa.cli.request import FIRST, CommandRequest
-from afa.io.file_bytes import AGE, File
-from afa.io.files import END, FORMS, form_of
+from afa.cli.request import CommandRequest
+from afa.io.file_bytes import AGE, File, Stdin
+from afa.io.files import FORMS, form_of
 from afa.io.input_shape import InputShape
 from afa.io.placed_file import PlacedFile, mark
-from afa.io.text_files import FileSource, in_one_line
+from afa.io.text_files import in_one_line
 from afa.schema import Schema
 
 Place = dict[str, Any]
@@ -112,7 +110,7 @@ def shape_of(files: StateFiles) -> InputShape:
 
 
 class StateInput(Input):
-    """The input from a place on, batch by batch; None: nothing comes just now. ``place`` is that behind the last batch."""
+    """The input from a place on, batch by batch; None: no file comes just now. ``place`` is that behind the last batch."""
 
     def __init__(self, job: CommandRequest, files: StateFiles, shape: InputShape, events: Schema, place: Place) -> None:
         super().__init__(job, shape.empty(job.file), events)
@@ -141,17 +139,14 @@ class StateInput(Input):
                 done = self.place["done"] | {name: self.last.read}
                 self.place |= {**BEGIN, "done": done, "rows": self.place["rows"]}
                 yield from rest
-        if self.first is None:
-            yield self._converted(pa.table({column.source: pa.nulls(0) for column in self._columns}), 1)
+        yield from self._none()
 
     def ending(self) -> Iterator[Any]:
         """Yield the rows of the last line, if no newline ends it."""
         rest = getattr(self.last, "rest", b"")
         if rest:
             assert isinstance(self.last, PlacedFile)
-            source = self._shape.opened(self.last.behind())
-            source.before = self.place["row"]
-            yield from self._batches(source, {**self.place, "at": 0, "taken": 0})
+            yield from self._from(self.last.behind(), {**self.place, "at": 0, "taken": 0})
 
     def _of_file(self, name: str) -> Iterator[Any]:
         path, place = self._files.path(name), self.place
@@ -159,49 +154,22 @@ class StateInput(Input):
         if form != self._shape.form:
             raise CommandError(f"{path}: expected {self._shape.form}, as the file before, but got {form}")
         self._job = self._job._replace(file=path)
-        with in_one_line(path):
-            source = self._shape.opened(self.last)
-        source.before = place["row"] - place["taken"]
         place["file"] = name
-        yield from self._batches(source, place)
+        yield from self._from(self.last, place)
 
-    def _batches(self, source: FileSource, place: Place) -> Iterator[Any]:
-        """Yield batches as `afa run` cuts them, with the place behind each; what is there goes on where nothing comes just now."""
-        held: list[tuple[pa.Table, int, int]] = []  # rows, where their block begins, how many of it are taken
-        begin, taken, count = place["at"], place["taken"], 0
-        tables = source.tables(self._columns, self._job.rows)
-        while True:
-            with in_one_line(self._job.file):
-                table = next(tables, END)
-            if table is None or table is END:
-                if count:
-                    yield self._taken(held, count, source, place)
-                if table is END:
-                    return
-                count = 0
-                yield None
-                continue
-            drop = min(taken, len(table))
-            if drop < len(table):
-                held.append((table.slice(drop), begin, drop))
-                count += len(table) - drop
-            begin, taken = source.place, taken - drop
-            while count >= (size := self._job.rows if place["rows"] else min(FIRST, self._job.rows)):
-                yield self._taken(held, size, source, place)
-                count -= size
-
-    def _taken(self, held: list[tuple[pa.Table, int, int]], count: int, source: FileSource, place: Place) -> pa.Table:
-        """Take so many rows; the place is behind them."""
-        parts, left, row = [], count, place["row"]
-        while left:
-            table, begin, taken = held.pop(0)
-            parts.append(table.slice(0, left))
-            if left < len(table):
-                held.insert(0, (table.slice(left), begin, taken + left))
-            left -= len(parts[-1])
+    def _from(self, file: File | Stdin, place: Place) -> Iterator[Any]:
+        """Yield the rows of a file from a place on, and move the place behind each batch."""
+        with in_one_line(file.name):
+            source = self._shape.opened(file)
+        source.before = place["row"] - place["taken"]
         assert self.last is not None
-        at, taken = held[0][1:] if held else (source.place, 0)
-        place |= {"at": at, "taken": taken, "row": row + count, "rows": place["rows"] + count, "read": self.last.read}
-        whole = pa.concat_tables(parts)
-        self.times = self._times_of(whole) if self.first is None else self.times
-        return self._converted(whole, source.first_row + row)
+        for found in self._batches(source, place["at"], place["taken"], place["rows"]):
+            n = len(found.table)
+            place |= {
+                "at": found.at,
+                "taken": found.taken,
+                "row": place["row"] + n,
+                "rows": place["rows"] + n,
+                "read": self.last.read,
+            }
+            yield self._converted(found)

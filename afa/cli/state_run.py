@@ -211,7 +211,7 @@ class StateRun:
 
     def _take_all(self) -> None:
         for table in self.tables:
-            if table is not None:
+            if table is not None and len(table):
                 self._push(*([table] if self.promises is None else self.promises.push_many(table)))
                 self.summary.progress(len(table), self.operator)
                 self.screen.progress(self.batches.done, self.summary)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from afa.errors import AfaError, ChangeError
+from afa.errors import ChangeError
 from afa.feeds.feed import ChangeFeed
 from afa.feeds.given import lines_in
 from afa.feeds.json_reader import strict
-from afa.io.file_bytes import CODECS, STREAM, File, GrowingFile, Stdin, blocks_of
+from afa.io.file_bytes import File, blocks_of
 from afa.io.file_columns import FileColumn
-from afa.io.files import comes_once
+from afa.io.files import opened_file
 from afa.io.text_files import FileSource, in_one_line
 
 LOOKED = 100
@@ -39,11 +39,7 @@ class FeedSource(FileSource):
         grows: bool = False,
     ) -> None:
         with in_one_line(file):
-            once = comes_once(file)
-            if once and Path(file).suffix.lower() in CODECS:
-                raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
-            path = Path(file)
-            super().__init__(GrowingFile(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+            super().__init__(opened_file(file, grows))
         faults: list[str] = []
         self._head = ChangeFeed(format, **options, on_fault=faults.append)
         schema = self._head.push(self._file.look(1)).schema
