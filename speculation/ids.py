@@ -25,7 +25,7 @@ from speculation import stage_state as saved
 from speculation.around import AROUND
 from speculation.event_columns import copied, plain_column
 from speculation.id_entries import IdEntries
-from speculation.id_rows import FEW, IdRows, alike
+from speculation.id_rows import IdRows, alike
 from speculation.id_saved import fill, no_changes, numbers_of, stage_of, table_in
 from speculation.id_versions import VersionKind
 from speculation.stage import Stage
@@ -339,7 +339,7 @@ class Ids(Stage):
             name = self.entries.name(words[i])
             row = rows.slice(i, 1).to_pylist()[0]
             change = self.retraction(name, int(le[i])) if sign[i] < 0 else Change(row, int(le[i]), None)
-            self.late.take(change, self.told(text, name, int(le[i]), {name: row[name] for name in compared}))
+            self.tell_row(i, change, self.told(text, name, int(le[i]), {name: row[name] for name in compared}))
 
         compared = [name for name in rows.column_names if name != self.version] if self.compared is None else self.compared
         if not self.rows.fits(rows.schema):
@@ -348,6 +348,10 @@ class Ids(Stage):
             )
         found, signs = self.pass_messages(MessageRows(words, sign, le, version, inserted), compared, tell)
         return with_signs(found, signs)
+
+    def tell_row(self, i: int, change: Change, text: str) -> None:
+        """Tell of row ``i`` of a table, which is late or a fault."""
+        self.late.take(change, text)
 
     def told(self, text: str, name: Any, le: int, payload: Any, known: Any = None) -> str:
         """Return in words why a message is told."""
@@ -389,11 +393,9 @@ class Ids(Stage):
         entries.tidy(whole)
         if whole or rows.many:
             slots, places = entries.contents()
-            rows.drop(places)
-            if whole or 2 * len(places) + FEW < len(rows):
-                order = np.argsort(places)
-                changed = entries.moved(slots[order]), rows.only(places[order])
-                list(map(dict.update, (vars(entries), vars(rows)), changed))  # no interrupt comes in between
+            order = np.argsort(places)
+            changed = entries.moved(slots[order]), rows.only(places[order])
+            list(map(dict.update, (vars(entries), vars(rows)), changed))  # no interrupt comes in between
         rows.join()
 
     def call_ends(self) -> None:

@@ -18,7 +18,7 @@ from afa.cli.advice import Advice
 from afa.cli.fault import CommandError
 from afa.cli.request import FIRST, CommandRequest
 from afa.errors import did_you_mean
-from afa.io.file_columns import ANY, KEY, ORDER, TIME, FileColumn, Place, convert, kind_of_times
+from afa.io.file_columns import ANY, KEY, ORDER, TIME, BatchPlace, FileColumn, convert, kind_of_times
 from afa.io.files import FileBatch, batches
 from afa.io.table_times import TimeType
 from afa.io.text_files import FileSource
@@ -66,7 +66,7 @@ class Input:
         return TimeType.of_arrow(kind, tick)
 
     def _converted(self, batch: FileBatch) -> pa.Table:
-        place = Place(self._job.file, batch.row)
+        place = BatchPlace(self._job.file, batch.row)
         self.times = self._times_of(batch.table) if self.first is None else self.times
         found = convert(batch.table, self._columns, self._job.tick, place)
         found = signed(found, self._said, self._job, place, self.latest)
@@ -75,6 +75,16 @@ class Input:
             self._advice.look(found)
         self.first = found if self.first is None else self.first
         return found
+
+    @property
+    def total(self) -> int:
+        """How much there is to be read; 0: nobody knows."""
+        return self._source.total
+
+    @property
+    def done(self) -> int:
+        """How much of that is done."""
+        return self._source.done()
 
     @property
     def end(self) -> int:
@@ -137,7 +147,7 @@ def with_signs(columns: Sequence[FileColumn], job: CommandRequest) -> list[FileC
     return [column if column.target in said else column._replace(optional=True) for column in found]
 
 
-def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: Place, latest: int) -> pa.Table:
+def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: BatchPlace, latest: int) -> pa.Table:
     """Return a batch in which ``diff`` is 1 or -1, and where nothing misses but in retractions by an id.
 
     ``columns``: as they were before `with_signs`. ``latest``: the largest timestamp so far, that of retractions without one. The
@@ -162,7 +172,7 @@ def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, 
     return table
 
 
-def _signs(values: Any, job: CommandRequest, column: FileColumn, place: Place) -> Any:
+def _signs(values: Any, job: CommandRequest, column: FileColumn, place: BatchPlace) -> Any:
     """Return 1 and -1 for a column's values."""
     values = one_array(values)
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

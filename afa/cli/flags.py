@@ -16,6 +16,7 @@ from afa.cli.fault import tell
 from afa.cli.log import LogForm, log_as
 from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 from afa.errors import AfaError
+from afa.io.formats import FEEDS, FILES
 
 F = TypeVar("F", bound=Callable[..., Any])
 OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson", ".csv")
@@ -24,24 +25,7 @@ FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --fo
 OLD_NAMES = {"--le": "--time", "--re": "--until", "--cancel": "--id", "--sequence": "--order-by", "--sigma": "--speculation"}
 
 
-class InputFormat(enum.Enum):
-    """The form of an input; behind the first three, messages of databases."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    debezium = "debezium"
-    wal2json = "wal2json"
-    maxwell = "maxwell"
-    delta = "delta"
-    iceberg = "iceberg"
-    hudi = "hudi"
-    flink = "flink"
-    changelog = "changelog"
-
-
-FEEDS = tuple(form.value for form in InputFormat)[3:]
-"""Formats of messages, which `afa.feeds` reads."""
+InputFormat = enum.Enum("InputFormat", {name: name for name in (*FILES, *FEEDS)})  # type: ignore[misc]
 OutputFormat = enum.Enum("OutputFormat", {"changes": "changes", "debezium": "debezium", "upsert": "upsert"})
 Labels = enum.Enum("Labels", {"code": "code", "names": "names"})
 Tick = enum.Enum("Tick", {"s": "s", "ms": "ms", "us": "us", "ns": "ns"})

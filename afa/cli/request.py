@@ -11,14 +11,15 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError, tell
-from afa.cli.flags import FEEDS
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.io.file_bytes import STREAM
 from afa.io.file_writing import WRITTEN
+from afa.io.formats import FEEDS
 from afa.model.conflicts import check
 from afa.schema import Schema
 from punctuation.durations import ticks_of_duration
 
+WAITS = "what waits for a promise would wait for ever without one"
 FIRST, ROWS = 10_000, 131_072
 """Rows of the first batch, so that the first matches are soon there, and of the others."""
 
@@ -119,6 +120,8 @@ class CommandRequest(NamedTuple):
     def check(self, *traits: str) -> None:
         """Refuse options that contradict each other, or what they stand beside: `afa.model.conflicts`."""
         check(self.said | dict.fromkeys(traits, True), lambda name, _: f"--{name.replace('_', '-')}")
+        if self.speculation is not None and self.lateness is None:
+            raise CommandError(f"--speculation needs --lateness because {WAITS}")
 
     @property
     def key(self) -> Any:

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from afa.errors import AfaError, ChangeError
 from afa.feeds.decoder import Decoder
 from afa.feeds.feed_times import Converter, converter_of
-from afa.feeds.json_reader import NumberedLines, Told, strict
+from afa.feeds.json_reader import NumberedLines, OnFault, strict
 from afa.feeds.messages import FeedOptions, Messages, missing, parts_of, path_in, version_of
 from punctuation.door import one_array
 
@@ -62,7 +62,7 @@ TOMBSTONES = (b"", b"null", b'{"schema":null,"payload":null}')
 class Debezium(Decoder):
     """The decoder of Debezium's messages."""
 
-    def __init__(self, asked: FeedOptions, told: Told) -> None:
+    def __init__(self, asked: FeedOptions, told: OnFault) -> None:
         super().__init__(asked, told)
         self._order = asked.version
         self._prefix = b"\0"  # how the lines before began: their schema
@@ -165,10 +165,8 @@ class Debezium(Decoder):
         if times:
             found = found.append_column("time", pc.coalesce(*times).view(pa.timestamp("ms")))
         version, ordered = self._versions(body, found["op"])
-        for number in numbers[there & ~ordered].tolist():
-            self._told(
-                number, f"expected an order ({', '.join(self._order or ('source.lsn', 'source.ts_ms', 'ts_ms'))}) but got none"
-            )
+        orders = ", ".join(self._order or ("source.lsn", "source.ts_ms", "ts_ms"))
+        self._maker.tell(numbers[there & ~ordered], f"expected an order ({orders}) but got none")
         return found.append_column("version", version).filter(pa.array(there & ordered))
 
     def _versions(self, body: Mapping[str, pa.Array], ops: Any) -> tuple[pa.Array, Any]:
@@ -181,10 +179,7 @@ class Debezium(Decoder):
             if all(column is not None and (may or column.null_count < len(column)) for column, may in zip(columns, nulls)):
                 if not without.all():
                     self._order = paths
-                first: Any = columns[0]
-                return version_of([column for column in columns if column is not None]), without | first.is_valid().to_numpy(
-                    zero_copy_only=False
-                )
+                return version_of([column for column in columns if column is not None]), without | ~missing(columns[0])
         if self._asked.version:
             raise AfaError(f"no {self._asked.version[0]!r} in the messages, by which version= orders them")
         return version_of([pa.nulls(len(ops), INT)]), without

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from afa.errors import ChangeError
+from afa.feeds.changelog import VERSIONS
 from afa.feeds.feed import ChangeFeed
 from afa.feeds.given import lines_in
 from afa.feeds.json_reader import strict
@@ -89,7 +90,7 @@ class FeedSource(FileSource):
 
 
 class KnownFormat(NamedTuple):
-    """What the first lines of a file are: their format, and the column that probably tells rows apart."""
+    """What the first lines of a file are: their format, and the column that probably tells rows apart, where they have an order."""
 
     name: str
     key: str
@@ -106,9 +107,10 @@ def format_of(file: str) -> KnownFormat | None:
             continue
         for name in ("value", "payload"):
             body = body[name] if isinstance(body.get(name), dict) and "op" not in body else body
-        for name, fields in FIELDS.items():
-            if fields <= {*body} and (name != "flink" or body["op"] in KINDS):
-                return KnownFormat(name, _key(whole, body))
+        for name, fields in FIELDS:
+            if fields <= {*body} and (name != "flink" or {*map(str, map(body.get, fields))} <= {*FLINK}):
+                ordered = name not in ("flink", "changelog") or not body.keys().isdisjoint(VERSIONS)
+                return KnownFormat(name, _key(whole, body) if ordered else "")
     return None
 
 
@@ -117,18 +119,22 @@ def _key(whole: dict[str, Any], body: dict[str, Any]) -> str:
     key = whole.get("key")
     key = key.get("payload", key) if isinstance(key, dict) and body is not whole else None
     row = key or body.get("after") or body.get("before") or body.get("data") or body
-    names = [str(each.get("name")) for each in body.get("columns", ())] or [*row]
+    changes = [each for each in body.get("change", ()) if each.get("columnnames")]
+    names = [str(each.get("name")) for each in body.get("columns", ())] or [*(changes[0]["columnnames"] if changes else row)]
     return next((name for name in names if name == "id"), next((name for name in names if name.endswith("_id")), names[0]))
 
 
-KINDS = ("+I", "-U", "+U", "-D")
-FIELDS = {
-    "debezium": {"op", "after", "source"},
-    "wal2json": {"action", "table"},
-    "maxwell": {"database", "table", "type", "data"},
-    "delta": {"_change_type", "_commit_version"},
-    "iceberg": {"_change_type", "_change_ordinal"},
-    "hudi": {"_hoodie_operation"},
-    "flink": {"op"},
-}
+FLINK = ("+I", "-U", "+U", "-D")
+FIELDS = (
+    ("debezium", {"op", "after", "source"}),
+    ("wal2json", {"action", "table"}),
+    ("wal2json", {"change", "nextlsn"}),
+    ("maxwell", {"database", "table", "type", "data"}),
+    ("delta", {"_change_type", "_commit_version"}),
+    ("iceberg", {"_change_type", "_change_ordinal"}),
+    ("hudi", {"_hoodie_operation"}),
+    ("flink", {"row_kind"}),
+    ("flink", {"op"}),
+    ("changelog", {"__op"}),
+)
 """What lines have, by which a format is recognised."""

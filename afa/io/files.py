@@ -150,7 +150,7 @@ def batches(
         with in_one_line(file):
             table = next(tables, END)
         waits = table is None or table is END
-        if not waits:
+        if table is not None and table is not END:
             skipped = min(taken, len(table))
             held.append(FileBatch(0, table.slice(skipped), at, skipped))
             count += len(table) - skipped
