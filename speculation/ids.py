@@ -329,6 +329,8 @@ class Ids(Stage):
         if any(column is None for column in ids):
             raise ChangeError(f"expected an id, of ints, bools or texts, in each row of {', '.join(self.names)} but got others")
         sign = signs_of(timed)
+        if sign is None:
+            raise ChangeError("expected diff 1 or -1 of each message that an id names but got another")
         version = None if self.version is None else self.kind.words(rows.column(self.version))
         le = les_of(timed, sign, self.seen, self.promise)
         rows = rows.drop_columns(["diff"]) if "diff" in rows.column_names else rows
@@ -361,6 +363,16 @@ class Ids(Stage):
         beside = "" if known is None else f" and, before, {known!r}"
         what = "one message of a version" if text == "clash" else "one content"
         return f"expected {what} for {self.said(name)} but got another, {payload!r}{at}{beside}"
+
+    def check(self) -> None:
+        """Assert all invariants; for tests."""
+        entries, rows = self.entries, self.rows
+        states = entries.t[entries.known(), k.IdSlot.held] & k.STATE
+        places = entries.contents()[1]
+        assert len(np.unique(places[places < rows.top])) == len(places), "a content of each id"
+        assert (states == k.WAITING).sum() == entries.waiting, "retractions that wait"
+        assert (entries.t[:, k.IdSlot.held] != 0).sum() == entries.m[k.IdCall.used] < len(entries.t), "slots that are not empty"
+        assert sum(map(len, rows.parts)) == len(rows), "contents"
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
@@ -421,18 +433,11 @@ def with_signs(rows: Any, signs: Any) -> Any:
 
 
 def signs_of(table: Any) -> Any:
-    """Return 1 or -1 of each row of a table. Raises `ChangeError` where its ``diff`` is another number."""
-    n = len(table.column("le"))
+    """Return 1 or -1 of each row of a table; None where its ``diff`` is another number."""
     if "diff" not in table.names:
-        return np.ones(n, np.int64)
-    try:
-        found = np.asarray(table.column("diff"))
-        fits = found.dtype.kind in "iu" and (abs(found) == 1).all()
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        raise ChangeError("expected diff 1 or -1 of each message that an id names but got another")
-    return found.astype(np.int64)
+        return np.ones(len(table.column("le")), np.int64)
+    found = np.asarray(table.take([("diff", int, False)])[0])
+    return found.astype(np.int64) if found.dtype.kind in "iu" and (abs(found) == 1).all() else None
 
 
 def les_of(table: Any, sign: Any, seen: int, promise: int) -> Any:

@@ -19,7 +19,7 @@ from afa.errors import AfaError, SnapshotError
 from afa.io.column_texts import in_text, json_lines
 from afa.io.file_writing import WRITERS, WRITTEN, check_no_lists, writable
 from afa.io.placed_file import mark
-from afa.io.whole_file import sync_folder, write_all
+from afa.io.whole_file import sync, write_all
 
 OutputPlace = dict[str, Any]
 
@@ -37,7 +37,7 @@ class AppendedFile:
                 check_no_lists(schema)
             self._check(place)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            sync_folder(os.path.dirname(path) or ".")
+            sync(os.path.dirname(path) or ".")
             self._size = 0
         self._header = _csv(schema.empty_table(), True) if self._form == "csv" else b""
         self.cut({"bytes": 0} if place is None else place)
@@ -91,8 +91,7 @@ class AppendedParts:
             if place is None and os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
                 raise AfaError(f"{path}: expected no folder yet, or an empty one, where a state begins; move it, or name another")
             os.makedirs(path, exist_ok=True)
-            sync_folder(os.path.dirname(os.path.abspath(path)))
-            self._folder = os.open(path, os.O_RDONLY)
+            sync(os.path.dirname(os.path.abspath(path)))
             self._place: OutputPlace = {"parts": 0, "job": secrets.token_hex(4)} if place is None else dict(place)
         missing = next((n for n in range(self._place["parts"]) if not os.path.exists(self._name(n))), None)
         if missing is not None:
@@ -120,14 +119,10 @@ class AppendedParts:
                 draft, part = (self._name(self._place["parts"], which) for which in (True, False))
                 self._write = None
                 self._part.close()
-                file = os.open(draft, os.O_RDONLY)
-                try:
-                    os.fsync(file)
-                finally:
-                    os.close(file)
+                sync(draft)
                 os.replace(draft, part)
                 self._place["parts"] += 1
-            os.fsync(self._folder)
+            sync(self.path)
         return dict(self._place)
 
     def cut(self, place: OutputPlace) -> None:
@@ -144,7 +139,7 @@ class AppendedParts:
         self._place = dict(place)
 
     def close(self) -> None:
-        os.close(self._folder)
+        """Do nothing: no file is held open."""
 
 
 def appended(path: str, schema: pa.Schema, place: OutputPlace | None) -> AppendedFile | AppendedParts:
