@@ -82,7 +82,8 @@ class CommandRequest(NamedTuple):
         found = {IN_JOB.get(name, name): value for name, value in said.items()}
         found = {name: _plain(value) for name, value in found.items() if value is not None}
         output = found.get("output")
-        if output not in (None, STREAM) and not Path(output).suffix and "state" not in found:
+        suffix = "" if output in (None, STREAM) else Path(output).suffix.lower()
+        if output not in (None, STREAM) and suffix not in (*WRITTEN, *([""] if "state" in found else [])):
             raise typer.BadParameter(
                 f"expected a name that ends in {', '.join(WRITTEN)} but got {Path(output).name!r}", param_hint="'--output'"
             )

@@ -40,17 +40,10 @@ ORDERS = (
 INT, TEXT, STRUCT = pa.int64(), pa.string(), pa.struct([])
 SOURCE = {"lsn": INT, "nextlsn": INT, "index": INT, "file": TEXT, "pos": INT, "row": INT, "commit_lsn": TEXT, "change_lsn": TEXT}
 SOURCE |= {"event_serial_no": INT, "ts_ms": INT, "db": TEXT, "schema": TEXT, "table": TEXT}
-BODY = {"op": TEXT, "before": STRUCT, "after": STRUCT, "ts_ms": INT, "source": pa.struct(SOURCE)}
+BODY: dict[str, pa.DataType] = {"op": TEXT, "before": STRUCT, "after": STRUCT, "ts_ms": INT, "source": pa.struct(SOURCE)}
 BODY |= {"transaction": pa.struct({"id": TEXT, "total_order": INT})}
-SHAPES = {
-    (): BODY,
-    ("payload",): {"payload": pa.struct(BODY)},
-    ("value",): {"key": STRUCT, "value": pa.struct(BODY)},
-    ("value", "payload"): {"key": STRUCT, "value": pa.struct({"payload": pa.struct(BODY)})},
-}
-"""Where in a line a message stands, and what a line holds then."""
 LOOKED = 100
-"""So many lines say by majority where that is."""
+"""So many lines say by majority where in a line a message stands."""
 SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*')
 KINDS = {"boolean": pa.bool_(), "string": TEXT, "bytes": TEXT, "float": pa.float64(), "double": pa.float64()}
 KINDS |= dict.fromkeys(("int8", "int16", "int32", "int64"), INT)
@@ -84,14 +77,11 @@ class Debezium(Decoder):
 
     def types(self) -> pa.Schema:
         """Return the types of a line's fields, those that schemas have said among them."""
-        shape = self._shape or ()
-        found = pa.schema(SHAPES[shape])
-        if self._columns:
-            row: Any = {name: pa.struct(self._columns) for name in ("before", "after")}
-            for name in reversed(shape):
-                row = {name: pa.struct(row)}
-            found = pa.unify_schemas([found, pa.schema(row)], promote_options="permissive")
-        return found
+        row = pa.struct(self._columns)
+        found, shape = BODY | {"before": row, "after": row}, self._shape or ()
+        for name in reversed(shape):
+            found = {name: pa.struct(found)}
+        return pa.schema(found | ({"key": STRUCT} if "value" in shape else {}))
 
     @property
     def exact(self) -> tuple[str, ...]:

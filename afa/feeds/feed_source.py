@@ -50,12 +50,11 @@ class FeedSource(FileSource):
             raise ChangeError(f"{file}: expected messages of {of} but got none{': ' if faults else ''}{''.join(faults[:1])}")
         self._kinds = dict(zip(schema.names, schema.types))
         self.names = list(schema.names)
-        self._made: Callable[[], ChangeFeed] = lambda: ChangeFeed(format, **options, on_fault=on_fault)
-        self._feed: ChangeFeed | None = None
+        self._feed = ChangeFeed(format, **options, on_fault=on_fault)
 
     @property
     def faults(self) -> int:
-        return 0 if self._feed is None else self._feed.faults
+        return self._feed.faults
 
     def kinds(self) -> dict[str, Any]:
         return {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in self._kinds.items()}
@@ -63,13 +62,12 @@ class FeedSource(FileSource):
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         floats = {column.source for column in columns if column.kind == "float"}
         schema = pa.schema({column.source: self._type(column) for column in reversed(columns)})
-        self._feed = feed = self._made()
-        feed.keep_types(self._head, floats)
+        self._feed.keep_types(self._head, floats)
         for block in blocks_of(self._file):
             if block is None:
                 yield None
                 continue
-            found = feed.push(block)
+            found = self._feed.push(block)
             if len(found):
                 yield self._in_schema(found, schema)
 
