@@ -332,7 +332,7 @@ class Ids(Stage):
         if sign is None:
             raise ChangeError("expected diff 1 or -1 of each message that an id names but got another")
         version = None if self.version is None else self.kind.words(rows.column(self.version))
-        le = les_of(timed, sign, self.seen, self.promise)
+        le = les_of(timed.column("le"), sign, self.seen, self.promise)
         rows = rows.drop_columns(["diff"]) if "diff" in rows.column_names else rows
         inserted = rows if (sign > 0).all() else rows.filter(pa.array(sign > 0))
         words = self.words_of(ids, len(rows))
@@ -440,12 +440,11 @@ def signs_of(table: Any) -> Any:
     return found.astype(np.int64) if found.dtype.kind in "iu" and (abs(found) == 1).all() else None
 
 
-def les_of(table: Any, sign: Any, seen: int, promise: int) -> Any:
+def les_of(column: Any, sign: Any, seen: int, promise: int) -> Any:
     """Return the LE of each message; of a retraction without one the latest that was seen when it came."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = table.column("le")
     array = pa.array(column, pa.int64()) if isinstance(column, list) else column
     if not isinstance(array, (pa.Array, pa.ChunkedArray)):
         array = pa.array(array, from_pandas=True)

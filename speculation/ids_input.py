@@ -269,7 +269,7 @@ class IdsInput(Front):
         le = np.asarray(rows.column("le"))
         if inserted is not None:
             (column,) = table.take([("le", int, True)])
-            le = les_of(Table("dict", {}, {"le": column}), signs, stage.seen, stage.promise)
+            le = les_of(column, signs, stage.seen, stage.promise)
         version = None if stage.version is None else stage.kind.words(table.take([(stage.version, None, False)])[0])
         rows, keys = rows.drop_columns(["diff"]), self._core.keys
         if not stage.rows.fits(rows.schema, keys is None or not keys.columns):
