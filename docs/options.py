@@ -13,8 +13,7 @@ from typing import Any
 import afa
 from afa.cli import main
 from afa.frames.asked import BACKTESTS, TAKES
-from afa.frames.message_rows import OF_IDS
-from afa.operator.options import DEFAULTS, NAMES, OF_SPARK
+from afa.operator.options import DEFAULTS, NAMES, OF_FIND, OF_SPARK
 
 PAGE = Path(__file__).parent / "guide" / "options.md"
 HEAD = "| option | by default | says | also of | told in |\n|---|---|---|---|---|\n"
@@ -77,7 +76,7 @@ def doors(name: str) -> list[str]:
     flags: dict[str, Any] = dict(inspect.signature(main.run).parameters)
     found = [f"`afa run --{name.replace('_', '-')}`"] if name in flags else []
     found += ["`find`, `replay`"] if name in TAKES else []
-    found += ["`find`"] if name in OF_IDS else []
+    found += ["`find`"] if name in {*OF_FIND} - {*TAKES} else []
     found += ["`backtest`"] if name in BACKTESTS else []
     found += ["`find`, `backtest` (by default one for each core)"] if name == "threads" else []
     return found + (["Spark's `match`"] if name in OF_SPARK else [])

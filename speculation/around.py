@@ -235,6 +235,8 @@ class Front(Around):
     """A stage at the input of an operator: what it lets through reaches the operator, or the stage at whose front it stands."""
 
     place = "before"
+    messages = False
+    """Whether rows that come are messages, of which a retraction may say an id alone."""
     _events: Schema | None = None
     """The events that come in, where they are others than the operator's."""
 
@@ -257,10 +259,11 @@ class Front(Around):
         """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
         core, inner = self._core, self._inner
         if inner is None:
-            return core.run_parts([self.reaches(come)] if net else starmap(self._one_reaches, items_of(core, come)))
+            return core.run_parts([self.reaches(come)] if net else starmap(self._one_reaches, items_of(core, come, self.messages)))
         if net:
             return inner._run(self._passed(come), True)
-        return [found for item in items_of(core, come) for found in self._run(come._replace(parts=[item]), True)]
+        items = items_of(core, come, self.messages)
+        return [found for item in items for found in self._run(come._replace(parts=[item]), True)]
 
     def _found(self, come: CallInput, net: bool) -> CallOutput:
         if not net or self._core.by_rows(net):

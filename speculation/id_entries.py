@@ -199,24 +199,23 @@ class IdEntries:
         """Make room for so many ids more; a table that is made anew has none that is forgotten. A call that fails has the old."""
         if self.m[k.IdCall.used] + n <= FULL * len(self.t):
             return
-        old, m = self.t, self.m.copy()
-        known = self._call(k.COUNT, len(old), o=old)
-        self._journal.note(vars(self).update, {"t": old, "m": m})
-        slots = max(FEW, int((known + (n if known > 4 * n else 3 * n)) / LOAD))
-        while True:
-            self.t = np.zeros((slots, old.shape[1]), np.int64)
-            short = self._call(k.REFILL, len(old), o=old)  # as what is remembered was estimated
-            if not short and self.m[k.IdCall.used] + n <= FULL * slots:
-                return
-            slots *= 2
+        known = len(self.known())
+        self._journal.note(vars(self).update, {"t": self.t, "m": self.m})
+        self._refill(known + (n if known > 4 * n else 3 * n))
+
+    def _refill(self, room: int) -> None:
+        """Make the table anew, for so many ids, without what is forgotten; an interrupt leaves the old one."""
+        new, old = copy.copy(self), self.t
+        new.m, new.t = self.m.copy(), np.zeros((max(FEW, int(room / LOAD)), old.shape[1]), np.int64)
+        new._call(k.REFILL, len(old), o=old)
+        vars(self).update(m=new.m, t=new.t)
 
     def take(self, words: Any, lines: Any, contents: int) -> None:
         """Set the entries of a snapshot, of different ids: lines of `IdSlot`."""
-        old = np.ascontiguousarray(lines)
-        old[:, k.IdSlot.name] = words
-        self.t = np.zeros((max(FEW, int(len(old) / LOAD)), old.shape[1]), np.int64)
-        self._call(k.REFILL, len(old), o=old)
-        waits = old[(old[:, k.IdSlot.held] & k.STATE) == k.WAITING, k.IdSlot.until]
+        self.t = np.ascontiguousarray(lines)
+        self.t[:, k.IdSlot.name] = words
+        waits = self.t[(self.t[:, k.IdSlot.held] & k.STATE) == k.WAITING, k.IdSlot.until]
+        self._refill(len(lines))
         self.m[[k.IdCall.waiting, k.IdCall.next]] = len(waits), contents
         self.m[k.IdCall.first_waiting] = waits.min(initial=FOREVER)
 
@@ -241,25 +240,18 @@ class IdEntries:
         """Forget the numbers and texts that no slot has, where it is time to, or (``whole``) in any case. No call is under way."""
         if self.numbers is not None and (len(self.numbers) > self._most or whole):
             there, given = np.zeros(self.numbers.top, np.bool_), self.numbers.live()
-            self._drop()
+            self._refill(len(self.known()))
             there[self.t[self.known(), k.IdSlot.name]] = True
             self.numbers.gone(given[~there[given]])
             self.numbers.given()  # nobody here asks for it
             self._most = max(1024, 2 * len(self.numbers))
         if len(self.texts) > 1024 + 4 * len(self.t) or (whole and self.texts):
-            self._drop()
+            self._refill(len(self.known()))
             known = self.known()
             used, places = np.unique(self.t[known, k.IdSlot.version], return_inverse=True)
             t = self.t.copy()
             t[known, k.IdSlot.version] = places
             vars(self).update(t=t, texts=[self.texts[i] for i in used.tolist()])
-
-    def _drop(self) -> None:
-        """Make the table anew without what is forgotten; an interrupt leaves the old one."""
-        new, old, known = copy.copy(self), self.t, len(self.known())
-        new.m, new.t = self.m.copy(), np.zeros((max(FEW, int(known / LOAD)), old.shape[1]), np.int64)
-        new._call(k.REFILL, len(old), o=old)
-        vars(self).update(m=new.m, t=new.t)
 
     def contents(self) -> tuple[Any, Any]:
         """Return the slots whose contents are held, and the places of these."""

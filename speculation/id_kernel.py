@@ -13,21 +13,15 @@ HALF = (1 << 31) - 1
 def main(m: IdCall, c: IdMessage, t: IdSlot, o: IdSlot, what: int, n: int) -> int:
     """Judge ``n`` messages, or (UNDO) take them back; or fill a table of which each slot is empty from ``n`` slots of another one.
 
-    Returns 0; or (COUNT) about how many of ``n`` slots are remembered, (FIND) the slot of the first message's id, (REFILL) 1 if the
-    table is too small.
+    Returns 0; or (FIND) the slot of the first message's id.
     """
     if what == UNDO:
         for i in range(n - 1, -1, -1):
             undo(m, c, t, i)
         return 0
     if what == REFILL:
-        return refill(m, t, o, n)
-    if what == COUNT:
-        found, s = 0, 0
-        while s < n:
-            found += SAMPLED if o.held[s] != 0 and o.until[s] >= m.horizon else 0
-            s += SAMPLED
-        return found
+        refill(m, t, o, n)
+        return 0
     if what == FIND:
         return slot_of(m, t, c.name[0], home(m, c.name[0]))
     low = 0
@@ -66,19 +60,19 @@ def slot_of(m: IdCall, t: IdSlot, word: int, s: int) -> int:
 
 
 @kernel
-def refill(m: IdCall, t: IdSlot, o: IdSlot, n: int) -> int:
-    """Put the slots of another table that are remembered into this one, from end to end. Returns 1 if they don't fit, else 0."""
+def refill(m: IdCall, t: IdSlot, o: IdSlot, n: int) -> None:
+    """Put the slots of another table that are remembered into this one, from end to end.
+
+    Requires: they leave one slot empty, where a search ends.
+    """
     m.used = 0
     for i in range(n):
         if o.held[i] != 0 and o.until[i] >= m.horizon:
-            if m.used + 1 >= m.slots:  # one stays empty, where a search ends
-                return 1
             s = slot_of(m, t, o.name[i], home(m, o.name[i]))
             t.name[s], t.held[s], t.until[s] = o.name[i], o.held[i], o.until[i]
             if m.versioned:
                 t.version[s] = o.version[i]
             m.used += 1
-    return 0
 
 
 @kernel

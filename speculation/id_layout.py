@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from afa.compiled.kernel.record import Record
 
-JUDGE, UNDO, REFILL, COUNT, FIND = range(5)
+JUDGE, UNDO, REFILL, FIND = range(4)
 EMPTY, IN_FORCE, RETRACTED, WAITING = range(4)
 """What is known of an id: nothing; its event is in force; was retracted; its retraction has come, and no event yet."""
 STATE = 3
@@ -32,8 +32,8 @@ LATE        a part of it lies below the promise
 CLASHES     its version is that of a message of the other kind: a fault
 QUIET       it is noted, and nothing leaves
 """
-ROUND, SAMPLED = 32, 16
-"""So many slots are fetched side by side; one of so many is looked at to tell how many are remembered."""
+ROUND = 32
+"""So many slots are fetched side by side."""
 
 
 class IdCall(Record):

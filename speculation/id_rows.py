@@ -1,6 +1,7 @@
 """The contents of messages by place: rows of Arrow tables, and changes that came one by one. Contents are added, and compared.
 
-What nobody holds any more is dropped between calls, when it is more than half of all; places are given anew then.
+What nobody holds any more is dropped between calls, when it is more than half of all; places are given anew then, and what is
+held of a part as a whole is not copied.
 """
 
 from __future__ import annotations
@@ -120,14 +121,8 @@ class IdRows:
             parts[-2:], begins[-1:] = [joined], []
         vars(self).update(parts=parts, _begins=begins)
 
-    def drop(self, places: Any) -> None:
-        """Drop parts of which no content is held; ``places``: of those that are. Places stay as they are."""
-        held: Any = np.flatnonzero(np.bincount(np.searchsorted(self._begins, places, side="right"))[1:]) if len(places) else []
-        parts, begins = [self.parts[i] for i in held], [self._begins[i] for i in held]
-        vars(self).update(parts=parts, _begins=begins, _n=sum(map(len, parts)), _kept=len(places))
-
     def only(self, places: Any) -> dict[str, Any]:
-        """Return what the rows are once they are those at some places, which ascend."""
+        """Return what the rows are once they are those at some places, which ascend; parts that are held as a whole stay."""
         found: list[Any] = []
         for begin, part in zip(self._begins, self.parts):
             low, high = np.searchsorted(places, [begin, begin + len(part)]).tolist()

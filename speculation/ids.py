@@ -25,7 +25,7 @@ from speculation import stage_state as saved
 from speculation.around import AROUND
 from speculation.event_columns import copied, plain_column
 from speculation.id_entries import IdEntries
-from speculation.id_rows import FEW, IdRows, alike
+from speculation.id_rows import IdRows, alike
 from speculation.id_saved import fill, no_changes, numbers_of, stage_of, table_in
 from speculation.id_versions import VersionKind
 from speculation.stage import Stage
@@ -341,8 +341,10 @@ class Ids(Stage):
         if any(column is None for column in ids):
             raise ChangeError(f"expected an id, of ints, bools or texts, in each row of {', '.join(self.names)} but got others")
         sign = signs_of(timed)
+        if sign is None:
+            raise ChangeError("expected diff 1 or -1 of each message that an id names but got another")
         version = None if self.version is None else self.kind.words(rows.column(self.version))
-        le = les_of(timed, sign, self.seen, self.promise)
+        le = les_of(timed.column("le"), sign, self.seen, self.promise)
         rows = rows.drop_columns(["diff"]) if "diff" in rows.column_names else rows
         inserted = rows if (sign > 0).all() else rows.filter(pa.array(sign > 0))
         words = self.words_of(ids, len(rows))
@@ -351,7 +353,8 @@ class Ids(Stage):
             name = self.entries.name(words[i])
             row = rows.slice(i, 1).to_pylist()[0]
             change = self.retraction(name, int(le[i])) if sign[i] < 0 else Change(row, int(le[i]), None)
-            self.policy(text).take(change, self.told(text, name, int(le[i]), {name: row[name] for name in compared}))
+            said = self.told(text, name, int(le[i]), {name: row[name] for name in compared})
+            self.tell_row(i, change, said, text)
 
         compared = [name for name in rows.column_names if name != self.version] if self.compared is None else self.compared
         if not self.rows.fits(rows.schema):
@@ -361,6 +364,10 @@ class Ids(Stage):
         found, signs = self.pass_messages(MessageRows(words, sign, le, version, inserted), compared, tell)
         return with_signs(found, signs)
 
+    def tell_row(self, i: int, change: Change, said: str, text: str) -> None:
+        """Tell of row ``i`` of a table, which is late or a fault; ``text``: see `policy`."""
+        self.policy(text).take(change, said)
+
     def told(self, text: str, name: Any, le: int, payload: Any, known: Any = None) -> str:
         """Return in words why a message is told."""
         if text == "late":
@@ -369,6 +376,16 @@ class Ids(Stage):
         beside = "" if known is None else f" and, before, {known!r}"
         what = "one message of a version" if text == "clash" else "one content"
         return f"expected {what} for {self.said(name)} but got another, {payload!r}{at}{beside}"
+
+    def check(self) -> None:
+        """Assert all invariants; for tests."""
+        entries, rows = self.entries, self.rows
+        states = entries.t[entries.known(), k.IdSlot.held] & k.STATE
+        places = entries.contents()[1]
+        assert len(np.unique(places[places < rows.top])) == len(places), "a content of each id"
+        assert (states == k.WAITING).sum() == entries.waiting, "retractions that wait"
+        assert (entries.t[:, k.IdSlot.held] != 0).sum() == entries.m[k.IdCall.used] < len(entries.t), "slots that are not empty"
+        assert sum(map(len, rows.parts)) == len(rows), "contents"
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
@@ -401,11 +418,9 @@ class Ids(Stage):
         entries.tidy(whole)
         if whole or rows.many:
             slots, places = entries.contents()
-            rows.drop(places)
-            if whole or 2 * len(places) + FEW < len(rows):
-                order = np.argsort(places)
-                changed = entries.moved(slots[order]), rows.only(places[order])
-                list(map(dict.update, (vars(entries), vars(rows)), changed))  # no interrupt comes in between
+            order = np.argsort(places)
+            changed = entries.moved(slots[order]), rows.only(places[order])
+            list(map(dict.update, (vars(entries), vars(rows)), changed))  # no interrupt comes in between
         rows.join()
 
     def call_ends(self) -> None:
@@ -431,26 +446,18 @@ def with_signs(rows: Any, signs: Any) -> Any:
 
 
 def signs_of(table: Any) -> Any:
-    """Return 1 or -1 of each row of a table. Raises `ChangeError` where its ``diff`` is another number."""
-    n = len(table.column("le"))
+    """Return 1 or -1 of each row of a table; None where its ``diff`` is another number."""
     if "diff" not in table.names:
-        return np.ones(n, np.int64)
-    try:
-        found = np.asarray(table.column("diff"))
-        fits = found.dtype.kind in "iu" and (abs(found) == 1).all()
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        raise ChangeError("expected diff 1 or -1 of each message that an id names but got another")
-    return found.astype(np.int64)
+        return np.ones(len(table.column("le")), np.int64)
+    found = np.asarray(table.take([("diff", int, False)])[0])
+    return found.astype(np.int64) if found.dtype.kind in "iu" and (abs(found) == 1).all() else None
 
 
-def les_of(table: Any, sign: Any, seen: int, promise: int) -> Any:
+def les_of(column: Any, sign: Any, seen: int, promise: int) -> Any:
     """Return the LE of each message; of a retraction without one the latest that was seen when it came."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = table.column("le")
     array = pa.array(column, pa.int64()) if isinstance(column, list) else column
     if not isinstance(array, (pa.Array, pa.ChunkedArray)):
         array = pa.array(array, from_pandas=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.io.listed_columns import listed, picked
+from afa.io.listed_columns import listed, part_of
 from afa.model.copies import as_diff
 from afa.operator.event_input import as_it_came
 from afa.operator.event_input import come as whole
@@ -28,7 +28,7 @@ from speculation import stage_state as saved
 from speculation.around import Around, Front
 from speculation.event_columns import EventColumns, copied, plain_column
 from speculation.id_saved import fill, stage_of
-from speculation.ids import Ids, MessageRows, les_of, with_signs
+from speculation.ids import Ids, MessageRows, les_of, signs_of, with_signs
 from speculation.stage import Output, checked
 
 PIECES = 64
@@ -52,6 +52,7 @@ class IdsInput(Front):
     """
 
     stages = ("Ids",)
+    messages = True
 
     def _hold(self, stage: Any) -> None:
         core = self._core
@@ -219,9 +220,6 @@ class IdsInput(Front):
 
     # -- tables ----------------------------------------------------------------------------------------------------------------
 
-    def _run(self, come: CallInput, net: bool) -> Output:
-        return super()._run(come if net else come._replace(parts=list(items_of(self._core, come, True))), net)
-
     def _with_beside(self, items: list[Any], table: Table) -> list[Any]:
         """Return the rows of a table with what stands beside the events'."""
         there = {name: listed(table.column(name), name) for name in self._beside if table.names.count(name) == 1}
@@ -257,11 +255,11 @@ class IdsInput(Front):
         stage, there = self.stage, table.names
         if "kind" in there or any(there.count(name) != 1 for name in (*stage.names, "le", *self._beside)):
             return None
-        signs = _signs(table)
+        signs = signs_of(table)
         if signs is None:
             return None
         inserted = None if (signs > 0).all() else np.flatnonzero(signs > 0)
-        rows = self._coming.of(table if inserted is None else _part(table, inserted))
+        rows = self._coming.of(table if inserted is None else part_of(table, inserted))
         if rows is None:
             return None
         if not table.in_arrow:  # whose columns the caller may write to
@@ -272,7 +270,7 @@ class IdsInput(Front):
         le = np.asarray(rows.column("le"))
         if inserted is not None:
             (column,) = table.take([("le", int, True)])
-            le = les_of(Table("dict", {}, {"le": column}), signs, stage.seen, stage.promise)
+            le = les_of(column, signs, stage.seen, stage.promise)
         version = None if stage.version is None else stage.kind.words(table.take([(stage.version, None, False)])[0])
         rows, keys = rows.drop_columns(["diff"]), self._core.keys
         if not stage.rows.fits(rows.schema, keys is None or not keys.columns):
@@ -365,15 +363,6 @@ def aged(operator: Any) -> IdsInput:
     return found
 
 
-def _signs(table: Table) -> Any:
-    """Return 1 or -1 of each row; None where another number stands there."""
-    n = len(table.column("le"))
-    if "diff" not in table.names:
-        return np.ones(n, np.int64)
-    found = np.asarray(table.take([("diff", int, False)])[0])
-    return found.astype(np.int64) if found.dtype.kind in "iu" and (abs(found) == 1).all() else None
-
-
 def _pieces(table: Table) -> Iterator[Any]:
     """Return a table that has watermarks among its rows as tables and watermarks; as it is where it holds arcs, or many of them."""
     kind, le = (np.asarray(column) for column in table.take([("kind", int, False), ("le", int, True)]))
@@ -385,20 +374,7 @@ def _pieces(table: Table) -> Iterator[Any]:
     low = 0
     for high in [*places.tolist(), len(kind)]:
         if low < high:
-            yield _part(table, np.arange(low, high), "kind")
+            yield part_of(table, np.arange(low, high), "kind")
         if high < len(kind):
             yield Punctuation(int(le[high]))
         low = high + 1
-
-
-def _part(table: Table, places: Any, without: str = "") -> Table:
-    """Return some rows of a table, perhaps without a column."""
-    names = [name for name in table.names if name != without]
-    if table.in_arrow:
-        rows = table.columns.select(names)
-        ahead = len(places) and places[-1] - places[0] == len(places) - 1
-        rows = rows.slice(int(places[0]), len(places)) if ahead else rows.take(places)
-        return Table("arrow", rows, rows)
-    if table.kind == "pandas":
-        return Table("pandas", None, table.columns.iloc[places][names])
-    return Table("dict", None, {name: picked(table.column(name), places) for name in names})

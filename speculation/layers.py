@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError, SnapshotError
+from afa.operator.options import OF_IDS
 from speculation.around import AROUND, MOST, Around
 from speculation.before_after import Before
 from speculation.cleanse import Cleanse
@@ -19,9 +20,6 @@ from speculation.ids import Ids
 from speculation.ids_input import IdsInput, aged
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import MAGIC, SavedStage, in_words, opened
-
-OF_IDS = ("id", "on_repeat", "version", "remember")
-"""The options of an `Ids`."""
 
 
 class Layer(NamedTuple):

@@ -126,7 +126,7 @@ def main() -> None:
             os.kill(child, task.get("signal", signal.SIGKILL))
         _, status = os.waitpid(child, 0)
         told = Path(task["stderr"])
-        counted = int(calls.read_text()) if calls.exists() else 0
+        counted = int(calls.read_text() or 0) if calls.exists() else 0  # a kill may fall behind its opening
         print(json.dumps([os.waitstatus_to_exitcode(status), told.read_text() if told.exists() else "", counted]), flush=True)
         told.unlink(missing_ok=True)
         calls.unlink(missing_ok=True)

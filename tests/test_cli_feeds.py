@@ -125,6 +125,28 @@ def test_rows_of_flink_need_no_key() -> None:
     assert "afa run rule.py:pattern rows.jsonl --format flink --time at\n" in Path("rule.py").read_text()
 
 
+CHANGE = {"kind": "insert", "table": "o", "columnnames": ["id", "at", "x"]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            [{"nextlsn": f"0/{i}", "change": [CHANGE | {"columnvalues": [7, i, 1]}]} for i in (1, 2)],
+            "--format wal2json --id id --time at",
+        ),
+        ([{"row_kind": "+I", "q_id": i, "at": i, "x": 1} for i in (1, 2)], "--format flink --time at"),
+        ([{"__op": "c", "__source_lsn": i, "id": i, "at": i, "x": 1} for i in (1, 2)], "--format changelog --id id --time at"),
+        ([{"__op": "c", "id": i, "at": i, "x": 1} for i in (1, 2)], "--format changelog --time at"),
+    ],
+)  # fmt: skip
+def test_formats_that_are_recognised(lines: list[Any], said: str) -> None:
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    call("new", "rule.py", "--from", "rows.jsonl", "--time", "at")
+    assert f"afa run rule.py:pattern rows.jsonl {said}\n" in Path("rule.py").read_text()
+    assert call("run", "rule.py:pattern", "rows.jsonl", *said.split(), "-q").exit_code == 0
+
+
 def test_table_and_fact_want_a_format() -> None:
     write("q.sase", QUERY)
     write("orders.jsonl", lines())

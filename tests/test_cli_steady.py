@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from afa.io import file_bytes as stream
-from afa.io.file_bytes import GrowingFile, Stdin
+from afa.io.file_bytes import Stdin
 from afa.io.file_columns import FileColumn
 from afa.io.files import FORMS, batches
+from afa.io.placed_file import PlacedFile
 from tests.cli import call, fails
 from tests.cli import there as there  # the fixture of all tests here
 from tests.test_cli_arcs import PAY
@@ -72,9 +73,7 @@ def there_and_back(request: pytest.FixtureRequest, there: Path) -> Iterator[tupl
             yield lambda: Stdin(raw), out.write
     else:
         with open("grows", "wb", buffering=0) as out:
-            grows = GrowingFile(Path("grows"))
-            yield lambda: grows, out.write
-            grows._raw.close()
+            yield lambda: PlacedFile(Path("grows"), ended=lambda: False), out.write
 
 
 @pytest.mark.parametrize(("form", "every", "size"), [("csv", 0.01, 100_000), ("jsonl", 0.0005, 100_000), ("jsonl", 0.02, 2)])
@@ -85,7 +84,7 @@ def test_what_has_come_is_handed_on_when_it_is_old(form: str, every: float, size
         source = FORMS[form](opened())
         found, seen = batches(source, "-", [FileColumn("le", "le", "float", False, "le")], 100_000, itertools.repeat(size)), []
         while len(seen) < 4:
-            _, table = next(found)
+            table = next(found).table
             now = time.monotonic()
             assert len(table) <= size
             assert not writer.gave_up, "nothing came before the writer had ended"

@@ -6,7 +6,7 @@ pattern_run     a pattern over an input, as a command runs it
 batches_in      the input in the operator's form, batch by batch: which columns are read, what of --diff means a retraction
 opened_input    a file, a pipe, or messages of a database (`afa.feeds`)
 whole_run       the tables of a statement by their names, --input: over one as over INPUT, else by DuckDB
-run             the loop: batches, promises, changes, reasons and the report; follow: what --arcs brings
+run             batches, promises, changes, reasons and the report; run_loop: the loop; follow: what --arcs brings
 state_run       the loop with --state; state_input: files and folders from a place on; saved_run: what stands beside the snapshot
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input

@@ -18,8 +18,8 @@ from afa.cli.advice import Advice
 from afa.cli.fault import CommandError
 from afa.cli.request import FIRST, CommandRequest
 from afa.errors import did_you_mean
-from afa.io.file_columns import ANY, KEY, ORDER, TIME, FileColumn, Place, convert, kind_of_times
-from afa.io.files import batches
+from afa.io.file_columns import ANY, KEY, ORDER, TIME, BatchPlace, FileColumn, convert, kind_of_times
+from afa.io.files import FileBatch, batches
 from afa.io.table_times import TimeType
 from afa.io.text_files import FileSource
 from afa.model.event_order import fields_in
@@ -42,15 +42,21 @@ class Input:
         self._advice = advice
 
     def __iter__(self) -> Iterator[pa.Table]:
-        job, row = self._job, None
-        sizes = itertools.chain([min(FIRST, job.rows)], itertools.repeat(job.rows))
-        for row, table in batches(self._source, job.file, self._columns, job.rows, sizes):
-            if self.first is None:
-                self.times = self._times_of(table)
-            yield self._converted(table, row)
-        if row is None:
+        for found in self._batches(self._source):
+            yield self._converted(found)
+        yield from self._none()
+
+    def _batches(self, source: FileSource, at: int = 0, taken: int = 0, before: int = 0) -> Iterator[FileBatch]:
+        """Yield the rows of a source from a place on; the first batch of all, with no row ``before``, is small."""
+        job = self._job
+        sizes = itertools.chain([] if before else [min(FIRST, job.rows)], itertools.repeat(job.rows))
+        return batches(source, job.file, self._columns, job.rows, sizes, at, taken)
+
+    def _none(self) -> Iterator[pa.Table]:
+        """Yield a batch without rows, where there was none at all."""
+        if self.first is None:
             empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
-            yield self._converted(empty, self._source.first_row)
+            yield self._converted(FileBatch(self._source.first_row, empty, 0, 0))
 
     def _times_of(self, table: pa.Table) -> TimeType | None:
         tick = self._job.tick or "ms"
@@ -59,15 +65,26 @@ class Input:
             kind = pa.timestamp(tick, kind.tz)
         return TimeType.of_arrow(kind, tick)
 
-    def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        place = Place(self._job.file, row)
-        found = convert(table, self._columns, self._job.tick, place)
+    def _converted(self, batch: FileBatch) -> pa.Table:
+        place = BatchPlace(self._job.file, batch.row)
+        self.times = self._times_of(batch.table) if self.first is None else self.times
+        found = convert(batch.table, self._columns, self._job.tick, place)
         found = signed(found, self._said, self._job, place, self.latest)
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         if self._advice is not None:
             self._advice.look(found)
         self.first = found if self.first is None else self.first
         return found
+
+    @property
+    def total(self) -> int:
+        """How much there is to be read; 0: nobody knows."""
+        return self._source.total
+
+    @property
+    def done(self) -> int:
+        """How much of that is done."""
+        return self._source.done()
 
     @property
     def end(self) -> int:
@@ -130,7 +147,7 @@ def with_signs(columns: Sequence[FileColumn], job: CommandRequest) -> list[FileC
     return [column if column.target in said else column._replace(optional=True) for column in found]
 
 
-def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: Place, latest: int) -> pa.Table:
+def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: BatchPlace, latest: int) -> pa.Table:
     """Return a batch in which ``diff`` is 1 or -1, and where nothing misses but in retractions by an id.
 
     ``columns``: as they were before `with_signs`. ``latest``: the largest timestamp so far, that of retractions without one. The
@@ -155,7 +172,7 @@ def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, 
     return table
 
 
-def _signs(values: Any, job: CommandRequest, column: FileColumn, place: Place) -> Any:
+def _signs(values: Any, job: CommandRequest, column: FileColumn, place: BatchPlace) -> Any:
     """Return 1 and -1 for a column's values."""
     values = one_array(values)
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

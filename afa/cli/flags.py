@@ -16,32 +16,15 @@ from afa.cli.fault import tell
 from afa.cli.log import LogForm, log_as
 from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 from afa.errors import AfaError
+from afa.io.formats import FEEDS, FILES
 
 F = TypeVar("F", bound=Callable[..., Any])
-OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson", ".csv")
 COLUMNS, ORDER, RESULT, PAGE = "Columns of the input", "Time and order", "Output", "The page"
 FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
 OLD_NAMES = {"--le": "--time", "--re": "--until", "--cancel": "--id", "--sequence": "--order-by", "--sigma": "--speculation"}
 
 
-class InputFormat(enum.Enum):
-    """The form of an input; behind the first three, messages of databases."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    debezium = "debezium"
-    wal2json = "wal2json"
-    maxwell = "maxwell"
-    delta = "delta"
-    iceberg = "iceberg"
-    hudi = "hudi"
-    flink = "flink"
-    changelog = "changelog"
-
-
-FEEDS = tuple(form.value for form in InputFormat)[3:]
-"""Formats of messages, which `afa.feeds` reads."""
+InputFormat = enum.Enum("InputFormat", {name: name for name in (*FILES, *FEEDS)})  # type: ignore[misc]
 OutputFormat = enum.Enum("OutputFormat", {"changes": "changes", "debezium": "debezium", "upsert": "upsert"})
 Labels = enum.Enum("Labels", {"code": "code", "names": "names"})
 Tick = enum.Enum("Tick", {"s": "s", "ms": "ms", "us": "us", "ns": "ns"})
@@ -69,14 +52,6 @@ class Command(typer.core.TyperCommand):
 
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
-
-
-def output_file(context: typer.Context, file: Path | None) -> Path | None:
-    if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
-        if context.info_name == "run" and not file.suffix:  # a folder: `CommandRequest.of` refuses it without --state
-            return file
-        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
-    return file
 
 
 def page_file(file: Path | None) -> Path | None:
@@ -178,7 +153,7 @@ FLAGS: dict[str, Flag] = {
         "make a grid. Prints how many matches each has, and how many it would have withdrawn; --output writes the matches, "
         "--batch says how many rows come at once.", "NAME=VALUES"),
     "output": Flag(Path | None, None, RESULT, "Write all changes to FILE.parquet, FILE.jsonl or FILE.csv; -: as JSON lines to "
-        "standard output, and nothing else.", "FILE", {"callback": output_file}),
+        "standard output, and nothing else.", "FILE"),
     "matches": Flag(int, 20, RESULT, "How many changes to print; -1: all.", "N", {"min": -1}),
     "members": Flag(TEXT, None, RESULT, "Each match comes with FIELD of its events, or with their timestamps (le): a list, or "
         "one for each component that is named.", "FIELD"),

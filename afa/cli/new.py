@@ -22,13 +22,13 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError, tell
-from afa.cli.flags import FEEDS
 from afa.errors import AfaError, did_you_mean
 from afa.feeds.feed_source import FeedSource, format_of
 from afa.io.event_class import BESIDE, is_field, times_among
 from afa.io.file_columns import ANY, FileColumn
 from afa.io.file_writing import writable
 from afa.io.files import SUFFIXES, comes_once, open_source
+from afa.io.formats import FEEDS
 from afa.io.text_files import FileSource, JsonLines
 from punctuation.door import scalar_of
 from punctuation.timestamps import is_time_type
@@ -86,7 +86,7 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
     known = None if form not in (None, *FEEDS) or comes_once(file) or Path(file).suffix.lower() not in LINES else format_of(file)
     if known is not None or form in FEEDS:
         form = form or known.name  # type: ignore[union-attr]
-        if not ids and known is not None and known.name != "flink" and known.key:  # Flink's rows have no order
+        if not ids and known is not None and known.key:
             ids = known.key.split(",")
         source: FileSource = FeedSource(file, form, {"key": list(ids) or None, "time": le}, "drop")
         options = [("format", form), *(("id", name) for name in ids), ("time", le)]

@@ -13,7 +13,7 @@ from afa.feeds import to_debezium, upserts
 Shape = Callable[[pa.Table], pa.Table]
 
 
-def shape_of(job: CommandRequest, schema: pa.Schema) -> Shape:
+def form_of_changes(job: CommandRequest, schema: pa.Schema) -> Shape:
     """Return what makes of a table of changes the one that is written."""
     ids = list(job.output_id)
     if job.output_format == "changes":

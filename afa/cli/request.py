@@ -11,14 +11,15 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError, tell
-from afa.cli.flags import FEEDS
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.io.file_bytes import STREAM
 from afa.io.file_writing import WRITTEN
+from afa.io.formats import FEEDS
 from afa.model.conflicts import check
 from afa.schema import Schema
 from punctuation.durations import ticks_of_duration
 
+WAITS = "what waits for a promise would wait for ever without one"
 FIRST, ROWS = 10_000, 131_072
 """Rows of the first batch, so that the first matches are soon there, and of the others."""
 
@@ -81,7 +82,8 @@ class CommandRequest(NamedTuple):
         found = {IN_JOB.get(name, name): value for name, value in said.items()}
         found = {name: _plain(value) for name, value in found.items() if value is not None}
         output = found.get("output")
-        if output not in (None, STREAM) and not Path(output).suffix and "state" not in found:
+        suffix = "" if output in (None, STREAM) else Path(output).suffix.lower()
+        if output not in (None, STREAM) and suffix not in (*WRITTEN, *([""] if "state" in found else [])):
             raise typer.BadParameter(
                 f"expected a name that ends in {', '.join(WRITTEN)} but got {Path(output).name!r}", param_hint="'--output'"
             )
@@ -119,6 +121,8 @@ class CommandRequest(NamedTuple):
     def check(self, *traits: str) -> None:
         """Refuse options that contradict each other, or what they stand beside: `afa.model.conflicts`."""
         check(self.said | dict.fromkeys(traits, True), lambda name, _: f"--{name.replace('_', '-')}")
+        if self.speculation is not None and self.lateness is None:
+            raise CommandError(f"--speculation needs --lateness because {WAITS}")
 
     @property
     def key(self) -> Any:

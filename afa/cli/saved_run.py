@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from afa.cli.state_input import BEGIN, Place
+from afa.cli.state_input import BEGIN, InputPlace
 from afa.io.input_shape import InputShape, of_hex
 from afa.io.table_times import TimeType
 from afa.operator.checkpoint import Commit
@@ -17,7 +17,7 @@ MOST = 2**63
 class SavedRun(NamedTuple):
     """Where a run is, and what its columns are."""
 
-    place: Place
+    place: InputPlace
     latest: int  # the largest timestamp
     counts: list[Any]  # of the summary
     promises: str | None  # the snapshot of the source of watermarks, in hex

@@ -8,26 +8,25 @@ out: a writer's, before they get their name.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError
-from afa.cli.request import FIRST, CommandRequest
-from afa.io.file_bytes import AGE, File
-from afa.io.files import END, FORMS, form_of
+from afa.cli.request import CommandRequest
+from afa.io.file_bytes import AGE, File, Stdin
+from afa.io.files import FORMS, form_of
 from afa.io.input_shape import InputShape
 from afa.io.placed_file import PlacedFile, mark
-from afa.io.text_files import FileSource, in_one_line
+from afa.io.text_files import in_one_line
 from afa.schema import Schema
 
-Place = dict[str, Any]
-BEGIN: Place = {"done": {}, "file": None, "at": 0, "taken": 0, "row": 0, "read": 0, "rows": 0}
+InputPlace = dict[str, Any]
+BEGIN: InputPlace = {"done": {}, "file": None, "at": 0, "taken": 0, "row": 0, "read": 0, "rows": 0}
 """Before the first row. ``at``, ``taken``: of the block; ``row``, ``read``: rows and bytes of the file; ``rows``: of all files."""
 
 
@@ -41,31 +40,36 @@ class StateFiles:
         self._form = None if self.folder else form_of(job.file, job.form, grows)
         self._ended = stopped if grows else lambda: True
 
-    def sizes(self) -> dict[str, int]:
-        """Return the files that are there, by name, with their bytes."""
-        with in_one_line(self.job.file):
-            if not self.folder:
-                return {os.path.basename(self.job.file): os.stat(self.job.file).st_size}
-            entries = [entry for entry in os.scandir(self.job.file) if entry.is_file() and entry.name[0] not in "._"]
-            return {entry.name: entry.stat().st_size for entry in sorted(entries, key=lambda entry: entry.name)}
+    def names(self) -> list[str]:
+        """Return the files that are there, in order."""
+        if not self.folder:
+            return [os.path.basename(self.job.file)]
+        with in_one_line(self.job.file), os.scandir(self.job.file) as entries:
+            return sorted(entry.name for entry in entries if entry.name[0] not in "._" and entry.is_file())
 
-    def more(self, place: Place, size: int) -> bool:
+    def size(self, name: str) -> int:
+        """Return the bytes of a file; -1: it is not there any more."""
+        with in_one_line(self.path(name)), contextlib.suppress(FileNotFoundError):
+            return os.stat(self.path(name)).st_size
+        return -1
+
+    def more(self, place: InputPlace, size: int) -> bool:
         """Return whether there is more than a place has read; ``size``: of the one file, as it was at its end."""
-        there = self.sizes()
-        return any(name not in place["done"] for name in there) if self.folder else size not in there.values()
+        names = self.names()
+        return any(name not in place["done"] for name in names) if self.folder else size != self.size(names[0])
 
     def path(self, name: str) -> str:
         return os.path.join(self.job.file, name) if self.folder else self.job.file
 
-    def coming(self, place: Place) -> Iterator[str | None]:
+    def coming(self, place: InputPlace) -> Iterator[str | None]:
         """Yield the names of files that a place has not done; None: there is none just now, and more are waited for."""
         if not self.folder:
-            yield os.path.basename(self.job.file)
+            yield from self.names()
             return
         if place["file"] is not None:
             yield place["file"]
         while True:
-            new = [name for name in self.sizes() if name not in place["done"]]
+            new = [name for name in self.names() if name not in place["done"]]
             yield from new
             if not new and (not self.job.follow or self.stopped()):
                 return
@@ -73,7 +77,7 @@ class StateFiles:
                 yield None
                 time.sleep(AGE)
 
-    def opened(self, name: str, place: Place) -> tuple[File, str]:
+    def opened(self, name: str, place: InputPlace) -> tuple[File, str]:
         """Open a file where a place says; return its form, too."""
         path = self.path(name)
         form = self._form or form_of(path, self.job.form)
@@ -82,24 +86,24 @@ class StateFiles:
                 return File(Path(path)), form
             return PlacedFile(Path(path), place["at"], form == "csv", self._ended), form
 
-    def check(self, place: Place) -> None:
+    def check(self, place: InputPlace) -> None:
         """Refuse files that are not those that were read."""
-        name, there = place["file"], self.sizes()
         for done, size in place["done"].items():
-            if there.get(done, size) != size:
-                raise CommandError(f"{self.path(done)}: expected {size:,} bytes, as it was read, but got {there[done]:,}")
+            if (now := self.size(done)) not in (size, -1):
+                raise CommandError(f"{self.path(done)}: expected {size:,} bytes, as it was read, but got {now:,}")
+        name = place["file"]
         if name is not None:
             path, read = self.path(name), place["read"]
             with in_one_line(path):
-                if there.get(name, -1) < read or mark(path, read) != place["mark"]:
+                if os.stat(path).st_size < read or mark(path, read) != place["mark"]:
                     raise CommandError(f"{path}: expected the file of which the state has read {read:,} bytes but got another")
 
-    def marked(self, place: Place) -> Place:
+    def marked(self, place: InputPlace) -> InputPlace:
         """Return a copy of a place, with what its file is known by."""
         return dict(place) if place["file"] is None else {**place, "mark": mark(self.path(place["file"]), place["read"])}
 
 
-def shape_of(files: StateFiles) -> InputShape:
+def first_shape(files: StateFiles) -> InputShape:
     """Return the columns of the first file, which is waited for where ``--follow`` says so."""
     name = next((name for name in files.coming(BEGIN) if name is not None), None)
     if name is None:
@@ -112,17 +116,16 @@ def shape_of(files: StateFiles) -> InputShape:
 
 
 class StateInput(Input):
-    """The input from a place on, batch by batch; None: nothing comes just now. ``place`` is that behind the last batch."""
+    """The input from a place on, batch by batch; None: no file comes just now. ``place`` is that behind the last batch."""
 
-    def __init__(self, job: CommandRequest, files: StateFiles, shape: InputShape, events: Schema, place: Place) -> None:
+    def __init__(self, job: CommandRequest, files: StateFiles, shape: InputShape, events: Schema, place: InputPlace) -> None:
         super().__init__(job, shape.empty(job.file), events)
-        self.place, self.last = place, None  # type: Place, File | None
+        self.place, self.last = place, None  # type: InputPlace, File | None
         self._files, self._shape = files, shape
 
     @property
     def total(self) -> int:
-        """How many bytes there are; 0: nobody knows."""
-        return 0 if self._files.folder or self._job.follow else sum(self._files.sizes().values())
+        return 0 if self._files.folder or self._job.follow else self._files.size(os.path.basename(self._job.file))
 
     @property
     def done(self) -> int:
@@ -141,17 +144,14 @@ class StateInput(Input):
                 done = self.place["done"] | {name: self.last.read}
                 self.place |= {**BEGIN, "done": done, "rows": self.place["rows"]}
                 yield from rest
-        if self.first is None:
-            yield self._converted(pa.table({column.source: pa.nulls(0) for column in self._columns}), 1)
+        yield from self._none()
 
     def ending(self) -> Iterator[Any]:
         """Yield the rows of the last line, if no newline ends it."""
         rest = getattr(self.last, "rest", b"")
         if rest:
             assert isinstance(self.last, PlacedFile)
-            source = self._shape.opened(self.last.behind())
-            source.before = self.place["row"]
-            yield from self._batches(source, {**self.place, "at": 0, "taken": 0})
+            yield from self._from(self.last.behind(), {**self.place, "at": 0, "taken": 0})
 
     def _of_file(self, name: str) -> Iterator[Any]:
         path, place = self._files.path(name), self.place
@@ -159,49 +159,22 @@ class StateInput(Input):
         if form != self._shape.form:
             raise CommandError(f"{path}: expected {self._shape.form}, as the file before, but got {form}")
         self._job = self._job._replace(file=path)
-        with in_one_line(path):
-            source = self._shape.opened(self.last)
-        source.before = place["row"] - place["taken"]
         place["file"] = name
-        yield from self._batches(source, place)
+        yield from self._from(self.last, place)
 
-    def _batches(self, source: FileSource, place: Place) -> Iterator[Any]:
-        """Yield batches as `afa run` cuts them, with the place behind each; what is there goes on where nothing comes just now."""
-        held: list[tuple[pa.Table, int, int]] = []  # rows, where their block begins, how many of it are taken
-        begin, taken, count = place["at"], place["taken"], 0
-        tables = source.tables(self._columns, self._job.rows)
-        while True:
-            with in_one_line(self._job.file):
-                table = next(tables, END)
-            if table is None or table is END:
-                if count:
-                    yield self._taken(held, count, source, place)
-                if table is END:
-                    return
-                count = 0
-                yield None
-                continue
-            drop = min(taken, len(table))
-            if drop < len(table):
-                held.append((table.slice(drop), begin, drop))
-                count += len(table) - drop
-            begin, taken = source.place, taken - drop
-            while count >= (size := self._job.rows if place["rows"] else min(FIRST, self._job.rows)):
-                yield self._taken(held, size, source, place)
-                count -= size
-
-    def _taken(self, held: list[tuple[pa.Table, int, int]], count: int, source: FileSource, place: Place) -> pa.Table:
-        """Take so many rows; the place is behind them."""
-        parts, left, row = [], count, place["row"]
-        while left:
-            table, begin, taken = held.pop(0)
-            parts.append(table.slice(0, left))
-            if left < len(table):
-                held.insert(0, (table.slice(left), begin, taken + left))
-            left -= len(parts[-1])
+    def _from(self, file: File | Stdin, place: InputPlace) -> Iterator[Any]:
+        """Yield the rows of a file from a place on, and move the place behind each batch."""
+        with in_one_line(file.name):
+            source = self._shape.opened(file)
+        source.before = place["row"] - place["taken"]
         assert self.last is not None
-        at, taken = held[0][1:] if held else (source.place, 0)
-        place |= {"at": at, "taken": taken, "row": row + count, "rows": place["rows"] + count, "read": self.last.read}
-        whole = pa.concat_tables(parts)
-        self.times = self._times_of(whole) if self.first is None else self.times
-        return self._converted(whole, source.first_row + row)
+        for found in self._batches(source, place["at"], place["taken"], place["rows"]):
+            n = len(found.table)
+            place |= {
+                "at": found.at,
+                "taken": found.taken,
+                "row": place["row"] + n,
+                "rows": place["rows"] + n,
+                "read": self.last.read,
+            }
+            yield self._converted(found)

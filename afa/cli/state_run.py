@@ -22,27 +22,23 @@ import typer
 from afa import BEGINNING, Punctuation
 from afa.cli.fault import CommandError, tell
 from afa.cli.metrics_server import served
-from afa.cli.output_form import shape_of as output_form
-from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
-from afa.cli.run import OPTIONS, WAITS, check_threads, said, still_open
+from afa.cli.run import OPTIONS, check_threads
+from afa.cli.run_loop import RunLoop
 from afa.cli.run_metrics import RunMetrics
 from afa.cli.saved_run import SavedRun
 from afa.cli.screen import Screen, Summary
-from afa.cli.state_input import BEGIN, StateFiles, StateInput, shape_of
+from afa.cli.state_input import BEGIN, StateFiles, StateInput, first_shape
 from afa.cli.write import check_output, reads
 from afa.errors import AfaError
 from afa.io.appended import appended
 from afa.io.file_bytes import STREAM
 from afa.io.files import comes_once
 from afa.io.input_shape import in_hex, type_in_hex
-from afa.io.settled_order import in_settled_order
-from afa.model.arc import TIMEOUT
 from afa.operator.checkpoint import Checkpoint
 from afa.operator.options import DEFAULTS
 from punctuation.durations import nanoseconds_of
-from punctuation.sources import BoundedDisorder
 
 EVERY = "5s"
 FREE = {"state", "state_every", "follow", "output", "matches", "quiet", "metrics", "log"}
@@ -64,8 +60,6 @@ def run_with_state(job: CommandRequest) -> None:
             f"--state can't be combined with {job.file}, a pipe, whose rows come once; let them go to a file or into files of a "
             f"folder, and say --follow"
         )
-    if job.speculation is not None and job.lateness is None:
-        raise CommandError(f"--speculation needs --lateness because {WAITS}")
     check_apart(job)
     with served(job.metrics) as metrics, stopping() as stop:
         files = StateFiles(job, stop.is_set)
@@ -74,10 +68,7 @@ def run_with_state(job: CommandRequest) -> None:
             if saved is not None:
                 files.check(saved.place)
             if saved is None or not _finished(job, state, saved, files):
-                made = StateRun(job, state, saved, files, stop)
-                if metrics is not None:
-                    made.watched_by(metrics)
-                made.run()
+                StateRun(job, state, saved, files, stop).run(metrics)
 
 
 def check_apart(job: CommandRequest) -> None:
@@ -140,12 +131,11 @@ class StateRun:
         self, job: CommandRequest, state: Checkpoint, saved: SavedRun | None, files: StateFiles, stop: threading.Event
     ) -> None:
         self.state, self.files, self.stop = state, files, stop
-        shape = shape_of(files) if saved is None else saved.input_shape
+        shape = first_shape(files) if saved is None else saved.input_shape
         self.made = PatternRun.of(job, given_pattern(job.pattern), shape.empty(job.file))
         self.job = job = self.made.job
         check_threads(self.made)
         self.summary = Summary(keyed=bool(job.keys), batch=job.batch)
-        self.promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
         self.batches = StateInput(job, files, shape, self.made.events, dict(BEGIN if saved is None else saved.place))
         self.tables: Iterator[Any] = iter(self.batches)
         options = {**self.made.options(*OPTIONS), "late": job.on_late}
@@ -154,8 +144,7 @@ class StateRun:
             first = next(table for table in self.tables if table is not None)
             self.tables = itertools.chain([first], self.tables)
             times = None if self.batches.times is None else type_in_hex(self.batches.times.times.type)
-            promises = None if self.promises is None else self.promises.snapshot().hex()
-            saved = SavedRun(dict(BEGIN), BEGINNING, self.summary.saved, promises, list(shape), in_hex(first.schema), times, 0)
+            saved = SavedRun(dict(BEGIN), BEGINNING, self.summary.saved, None, list(shape), in_hex(first.schema), times, 0)
         else:
             free = ("late", "partial_matches", "max_bytes")  # as they are said now, also where they are as by default
             again = {name: value for name, value in options.items() if value != DEFAULTS[name] or name in free}
@@ -163,36 +152,34 @@ class StateRun:
             self.batches.times, self.batches.latest = saved.type_of_times(job.tick or "ms"), saved.latest
             self.batches.first = saved.schema.empty_table()
             self.summary.go_on(saved.counts)
-            if self.promises is not None:
-                self.promises.restore(bytes.fromhex(saved.promises or ""))
         self.saved = saved
         self.committed, self.unsaved = time.monotonic(), 0  # when; rows since
 
-    def watched_by(self, metrics: RunMetrics) -> None:
-        """Tell the numbers of the run."""
-        summary, batches = self.summary, self.batches
-        metrics.watch(self.operator, lambda: summary.events, lambda: batches.latest, batches.times)
-        metrics.snapshots = summary.snapshots
-
     def _now(self) -> SavedRun:
         """Return what of the job is neither in the operator's snapshot nor in its output."""
-        promises = None if self.promises is None else self.promises.snapshot().hex()
-        place = self.files.marked(self.batches.place)
-        return self.saved._replace(place=place, latest=self.batches.latest, counts=self.summary.saved, promises=promises, size=0)
+        place, latest = self.files.marked(self.batches.place), self.batches.latest
+        return self.saved._replace(place=place, latest=latest, counts=self.summary.saved, promises=self._promises(), size=0)
 
-    def run(self) -> None:
-        job, last = self.job, self.state.last
+    def _promises(self) -> str | None:
+        return None if self.loop.promises is None else self.loop.promises.snapshot().hex()
+
+    def run(self, metrics: RunMetrics | None) -> None:
+        """Carry it out; ``metrics`` tell its numbers."""
+        job, last, summary, batches = self.job, self.state.last, self.summary, self.batches
         assert job.output is not None
-        links = getattr(self.operator, "links", (self.operator,))
-        shown = self.made.pattern.shown if job.collapse is None else self.operator._core.shown
-        self.form = OutputTable(links[-1], shown, job.keys, self.saved.schema.empty_table(), self.batches.times)
-        self.formed = output_form(job, self.form.schema)
-        schema = self.formed(self.form.schema.empty_table()).schema
-        self.out = appended(job.output, schema, None if last is None else last.output["place"])
-        with Screen(job, self.batches.total) as self.screen:
+        if metrics is not None:
+            metrics.watch(self.operator, lambda: summary.events, lambda: batches.latest, batches.times)
+            metrics.snapshots = summary.snapshots
+        with Screen(job, batches.total) as self.screen:
+            none = self.saved.schema.empty_table()
+            self.loop = RunLoop(self.made, self.operator, batches, none, summary, self.screen, settled=True)
+            if self.loop.promises is not None and last is not None:
+                self.loop.promises.restore(bytes.fromhex(self.saved.promises or ""))
+            self.out = appended(job.output, self.loop.schema, None if last is None else last.output["place"])
+            self.loop.write = self.out.write
             try:
                 if last is None:  # before the first byte is written, so that the output is known as this job's
-                    self._commit(self.saved)
+                    self._commit(self.saved._replace(promises=self._promises()))
                 self._take_all()
             except BaseException:
                 if self.state.last is not None:
@@ -201,38 +188,22 @@ class StateRun:
                 raise
             finally:
                 self.out.close()
-            self.summary.finish(links[0].statistics, self.batches.end)
-            if any(arc.kind == TIMEOUT for link in links for arc in link._core.automaton.arcs):
-                self.summary.open = still_open(links[-1])
-            self.screen.finish(self.summary)
+            self.loop.finish()
         if self.stop.is_set():
             tell(f"stopped behind row {self.summary.events:,}: the same command goes on there", "interrupted", "info")
             raise typer.Exit(0 if job.follow else INTERRUPTED)
 
     def _take_all(self) -> None:
         for table in self.tables:
-            if table is not None:
-                self._push(*([table] if self.promises is None else self.promises.push_many(table)))
-                self.summary.progress(len(table), self.operator)
-                self.screen.progress(self.batches.done, self.summary)
+            if table is not None and len(table):
+                self.loop.take(table)
                 self.unsaved += len(table)
             if self.stop.is_set():
                 break
             if self._due():
                 self._commit(self._now())
         self.summary.look(self.operator)
-        if self.stop.is_set():
-            self._commit(self._now())
-        else:
-            self._commit(self._now(), end=True)
-
-    def _push(self, *items: Any) -> None:
-        for part in said(lambda: self.operator.push_many([self.form.none, *items]), self.batches.end):
-            if not isinstance(part, Punctuation):
-                found = in_settled_order(self.form.in_schema(part))
-                self.summary.count(self.form.les(found), found["diff"].to_numpy(), self.batches.latest)
-                self.screen.show(found, self.summary)
-                self.out.write(self.formed(found))
+        self._commit(self._now(), end=not self.stop.is_set())
 
     def _due(self) -> bool:
         every = self.job.state_every or EVERY
@@ -246,7 +217,10 @@ class StateRun:
         seconds, output = time.monotonic() - began, {"place": place}
         if end:
             at = at._replace(size=0 if self.batches.last is None else self.batches.last.read)
-            self._push_end()
+            for table in self.batches.ending():
+                self.loop.push(table)
+                self.summary.progress(len(table), self.operator)
+            self.loop.push(Punctuation(self.batches.end))
             output["end"] = self.out.commit()
         began = time.monotonic()
         self.state.commit(snapshot, input=at._asdict(), output=output)
@@ -255,9 +229,3 @@ class StateRun:
         self.summary.snapshots.append((len(snapshot), seconds))
         text = f"{self.job.state}: row {self.summary.events:,}, a snapshot of {len(snapshot):,} bytes in {seconds:.3f} s"
         self.screen.note(text, "snapshot", rows=self.summary.events, bytes=len(snapshot), seconds=round(seconds, 6))
-
-    def _push_end(self) -> None:
-        for table in self.batches.ending():
-            self._push(table)
-            self.summary.progress(len(table), self.operator)
-        self._push(Punctuation(self.batches.end))

@@ -108,7 +108,7 @@ def _object(data: Any) -> Mapping[str, Any]:
         if len(data) > LONGEST_JSON:
             raise AutomatonError(f"expected at most {LONGEST_JSON} characters but got {len(data)} in the JSON of an arc")
         try:
-            data = json.loads(data, object_pairs_hook=_once)
+            data = json.loads(data, object_pairs_hook=once)
         except (ValueError, RecursionError) as error:
             raise AutomatonError(f"expected the JSON of an arc but got {_short(data)}: {error}") from None
     if not isinstance(data, Mapping):
@@ -116,12 +116,12 @@ def _object(data: Any) -> Mapping[str, Any]:
     return data
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as an object; refuse a key that occurs twice."""
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs as an object; refuse a name that occurs twice, with a `ValueError`."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {_short(next(key for key in keys if keys.count(key) > 1))} stands twice")
+        names = [name for name, _ in pairs]
+        raise ValueError(f"expected each name once but got {_short(max(names, key=names.count))} twice")
     return found
 
 

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from afa.errors import AfaError
 from afa.feeds.decoder import Decoder
-from afa.feeds.json_reader import Told
-from afa.feeds.messages import FeedOptions, Messages, version_of
+from afa.feeds.json_reader import OnFault
+from afa.feeds.messages import FeedOptions, Messages, missing, version_of
 from punctuation.door import one_array
 
 WORDS = dict.fromkeys(("insert", "update_postimage", "update_after", "+i", "+u", "i", "u", "c", "r"), 1)
@@ -39,7 +39,7 @@ HOUSEKEEPING += ("_hoodie_file_name", "__deleted", "__table", "__db", "__schema"
 class Changelog(Decoder):
     """The decoder of rows with a column of kinds."""
 
-    def __init__(self, asked: FeedOptions, told: Told) -> None:
+    def __init__(self, asked: FeedOptions, told: OnFault) -> None:
         super().__init__(asked, told)
         self._kind: str | None = None
         self._order = asked.version
@@ -56,11 +56,11 @@ class Changelog(Decoder):
         self._order = self._order or tuple(name for name in VERSIONS if name in names)[:1]
         words = one_array(table[self._kind]) if self._kind in names else pa.nulls(len(table))
         at = pc.index_in(pc.utf8_lower(words.cast(pa.string())), pa.array(WORDS))
-        for i in np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False)).tolist():
+        wrong = missing(at)
+        for i in np.flatnonzero(wrong).tolist():
             said = words[i].as_py()
             got = "none" if said is None else repr(said)
             self._told(int(numbers[i]), f"expected a kind of change ({self._kind}) as insert, update_postimage, +I but got {got}")
-        wrong = at.is_null().to_numpy(zero_copy_only=False)
         sign = np.array([*WORDS.values()], np.int8)[at.fill_null(0).to_numpy()]
         version = None
         if self._order and self.key:
@@ -81,7 +81,6 @@ class Changelog(Decoder):
         return self._maker.timed(Messages(rows, sign, version, numbers), wrong, time, {})
 
     def _missing(self, column: pa.Array, name: str, numbers: Any, wrong: Any) -> Any:
-        none = column.is_null().to_numpy(zero_copy_only=False)
-        for number in numbers[none & ~wrong].tolist():
-            self._told(number, f"expected a value of {name!r} but got none")
+        none = missing(column)
+        self._maker.tell(numbers[none & ~wrong], f"expected a value of {name!r} but got none")
         return none

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from afa.errors import AfaError, ChangeError
 from afa.feeds.decoder import Decoder
 from afa.feeds.feed_times import Converter, converter_of
-from afa.feeds.json_reader import NumberedLines, Told, strict
+from afa.feeds.json_reader import NumberedLines, OnFault, strict
 from afa.feeds.messages import FeedOptions, Messages, missing, parts_of, path_in, version_of
 from punctuation.door import one_array
 
@@ -40,17 +40,10 @@ ORDERS = (
 INT, TEXT, STRUCT = pa.int64(), pa.string(), pa.struct([])
 SOURCE = {"lsn": INT, "nextlsn": INT, "index": INT, "file": TEXT, "pos": INT, "row": INT, "commit_lsn": TEXT, "change_lsn": TEXT}
 SOURCE |= {"event_serial_no": INT, "ts_ms": INT, "db": TEXT, "schema": TEXT, "table": TEXT}
-BODY = {"op": TEXT, "before": STRUCT, "after": STRUCT, "ts_ms": INT, "source": pa.struct(SOURCE)}
+BODY: dict[str, pa.DataType] = {"op": TEXT, "before": STRUCT, "after": STRUCT, "ts_ms": INT, "source": pa.struct(SOURCE)}
 BODY |= {"transaction": pa.struct({"id": TEXT, "total_order": INT})}
-SHAPES = {
-    (): BODY,
-    ("payload",): {"payload": pa.struct(BODY)},
-    ("value",): {"key": STRUCT, "value": pa.struct(BODY)},
-    ("value", "payload"): {"key": STRUCT, "value": pa.struct({"payload": pa.struct(BODY)})},
-}
-"""Where in a line a message stands, and what a line holds then."""
 LOOKED = 100
-"""So many lines say by majority where that is."""
+"""So many lines say by majority where in a line a message stands."""
 SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*')
 KINDS = {"boolean": pa.bool_(), "string": TEXT, "bytes": TEXT, "float": pa.float64(), "double": pa.float64()}
 KINDS |= dict.fromkeys(("int8", "int16", "int32", "int64"), INT)
@@ -62,7 +55,7 @@ TOMBSTONES = (b"", b"null", b'{"schema":null,"payload":null}')
 class Debezium(Decoder):
     """The decoder of Debezium's messages."""
 
-    def __init__(self, asked: FeedOptions, told: Told) -> None:
+    def __init__(self, asked: FeedOptions, told: OnFault) -> None:
         super().__init__(asked, told)
         self._order = asked.version
         self._prefix = b"\0"  # how the lines before began: their schema
@@ -84,14 +77,11 @@ class Debezium(Decoder):
 
     def types(self) -> pa.Schema:
         """Return the types of a line's fields, those that schemas have said among them."""
-        shape = self._shape or ()
-        found = pa.schema(SHAPES[shape])
-        if self._columns:
-            row: Any = {name: pa.struct(self._columns) for name in ("before", "after")}
-            for name in reversed(shape):
-                row = {name: pa.struct(row)}
-            found = pa.unify_schemas([found, pa.schema(row)], promote_options="permissive")
-        return found
+        row = pa.struct(self._columns)
+        found, shape = BODY | {"before": row, "after": row}, self._shape or ()
+        for name in reversed(shape):
+            found = {name: pa.struct(found)}
+        return pa.schema(found | ({"key": STRUCT} if "value" in shape else {}))
 
     @property
     def exact(self) -> tuple[str, ...]:
@@ -165,10 +155,8 @@ class Debezium(Decoder):
         if times:
             found = found.append_column("time", pc.coalesce(*times).view(pa.timestamp("ms")))
         version, ordered = self._versions(body, found["op"])
-        for number in numbers[there & ~ordered].tolist():
-            self._told(
-                number, f"expected an order ({', '.join(self._order or ('source.lsn', 'source.ts_ms', 'ts_ms'))}) but got none"
-            )
+        orders = ", ".join(self._order or ("source.lsn", "source.ts_ms", "ts_ms"))
+        self._maker.tell(numbers[there & ~ordered], f"expected an order ({orders}) but got none")
         return found.append_column("version", version).filter(pa.array(there & ordered))
 
     def _versions(self, body: Mapping[str, pa.Array], ops: Any) -> tuple[pa.Array, Any]:
@@ -181,10 +169,7 @@ class Debezium(Decoder):
             if all(column is not None and (may or column.null_count < len(column)) for column, may in zip(columns, nulls)):
                 if not without.all():
                     self._order = paths
-                first: Any = columns[0]
-                return version_of([column for column in columns if column is not None]), without | first.is_valid().to_numpy(
-                    zero_copy_only=False
-                )
+                return version_of([column for column in columns if column is not None]), without | ~missing(columns[0])
         if self._asked.version:
             raise AfaError(f"no {self._asked.version[0]!r} in the messages, by which version= orders them")
         return version_of([pa.nulls(len(ops), INT)]), without

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from afa.feeds.json_reader import NumberedLines, Told
+from afa.feeds.json_reader import NumberedLines, OnFault
 from afa.feeds.messages import FeedOptions, MessageMaker, Messages
 
 
@@ -16,9 +16,14 @@ class Decoder:
     known = pa.schema([])
     """The types that are known before the first line."""
 
-    def __init__(self, asked: FeedOptions, told: Told) -> None:
+    def __init__(self, asked: FeedOptions, told: OnFault) -> None:
         self._asked, self._told = asked, told
         self._maker = MessageMaker(asked, told)
+
+    @property
+    def learning(self) -> tuple[Any, ...]:
+        """Whatever knows what the blocks before have said."""
+        return self, self._maker, self._maker.times
 
     @property
     def key(self) -> tuple[str, ...]:

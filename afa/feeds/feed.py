@@ -19,14 +19,11 @@ from afa.feeds.latest_rows import LatestRows
 from afa.feeds.maxwell import Maxwell
 from afa.feeds.messages import FeedOptions, Messages
 from afa.feeds.wal2json import Wal2Json
+from afa.io.formats import FEEDS
 from afa.model.option_values import names_of
 
-FORMATS: dict[str, type[Decoder]] = {
-    "debezium": Debezium,
-    "wal2json": Wal2Json,
-    "maxwell": Maxwell,
-    **dict.fromkeys(("delta", "iceberg", "hudi", "flink", "changelog"), Changelog),
-}
+OWN: dict[str, type[Decoder]] = {"debezium": Debezium, "wal2json": Wal2Json, "maxwell": Maxwell}
+FORMATS = {name: OWN.get(name, Changelog) for name in FEEDS}
 """The formats, and what decodes each."""
 Names = str | Sequence[str]
 
@@ -101,17 +98,25 @@ class ChangeFeed:
     def push(self, given: Any) -> pa.Table:
         """Take messages: lines (text, bytes, pairs of key and value), a table, or the path of a file of lines.
 
-        Returns rows with ``le``, perhaps ``re``, and ``diff``: what changes. A call that raises leaves the rows as they were.
+        Returns rows with ``le``, perhaps ``re``, and ``diff``: what changes. A call that raises leaves the feed as it was.
         """
-        first, parts = self._rows, []
-        for block in blocks_in(given, first):
-            found = self._messages(block)
-            first += len(block.lines if isinstance(block, NumberedLines) else block[0])
-            if len(found.sign):
-                parts.append(found)
-        changes = self._changes(parts)
-        self._rows = first
-        return changes
+        learning = (self, self._reader, *self._decoder.learning)
+        before = [
+            {name: value.copy() if isinstance(value, (dict, set)) else value for name, value in vars(each).items()}
+            for each in learning
+        ]
+        parts = []
+        try:
+            for block in blocks_in(given, self._rows):
+                found = self._messages(block)
+                self._rows += len(block.lines if isinstance(block, NumberedLines) else block[0])
+                if len(found.sign):
+                    parts.append(found)
+            return self._changes(parts)
+        except BaseException:
+            for each, values in zip(learning, before):
+                vars(each).update(values)
+            raise
 
     def keep_types(self, head: ChangeFeed, floats: Collection[str]) -> None:
         """Read as another feed has read the first lines: its types stay, ints are floats in these columns, and no others."""
@@ -135,7 +140,7 @@ class ChangeFeed:
             changes = whole.rows.append_column("diff", pa.array(whole.sign.astype(np.int64)))
         else:
             if self._latest is None:
-                self._latest = LatestRows(self._decoder.key, None if self._on_fault == "raise" else self._fault)
+                self._latest = LatestRows(self._decoder.key, self._told)
             changes = self._latest.changes(whole)
         if not len(changes) and not set(self._facts.values()) <= {*changes.column_names}:
             return self._none
@@ -144,14 +149,11 @@ class ChangeFeed:
         return changes
 
     def _told(self, number: int, text: str) -> None:
-        self._fault(f"line {number}: {text}")
-
-    def _fault(self, text: str) -> None:
         if self._on_fault == "raise":
-            raise ChangeError(text)
+            raise ChangeError(f"line {number}: {text}")
         self.faults += 1
         if callable(self._on_fault):
-            self._on_fault(text)
+            self._on_fault(f"line {number}: {text}")
 
 
 NONE = Messages(pa.table({}), np.zeros(0, np.int8), None, np.zeros(0, np.int64))

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from afa.errors import AfaError, ChangeError
+from afa.errors import ChangeError
+from afa.feeds.changelog import VERSIONS
 from afa.feeds.feed import ChangeFeed
 from afa.feeds.given import lines_in
 from afa.feeds.json_reader import strict
-from afa.io.file_bytes import CODECS, STREAM, File, GrowingFile, Stdin, blocks_of
+from afa.io.file_bytes import File, blocks_of
 from afa.io.file_columns import FileColumn
-from afa.io.files import comes_once
+from afa.io.files import opened_file
 from afa.io.text_files import FileSource, in_one_line
 
 LOOKED = 100
@@ -39,11 +40,7 @@ class FeedSource(FileSource):
         grows: bool = False,
     ) -> None:
         with in_one_line(file):
-            once = comes_once(file)
-            if once and Path(file).suffix.lower() in CODECS:
-                raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
-            path = Path(file)
-            super().__init__(GrowingFile(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+            super().__init__(opened_file(file, grows))
         faults: list[str] = []
         self._head = ChangeFeed(format, **options, on_fault=faults.append)
         schema = self._head.push(self._file.look(1)).schema
@@ -53,12 +50,11 @@ class FeedSource(FileSource):
             raise ChangeError(f"{file}: expected messages of {of} but got none{': ' if faults else ''}{''.join(faults[:1])}")
         self._kinds = dict(zip(schema.names, schema.types))
         self.names = list(schema.names)
-        self._made: Callable[[], ChangeFeed] = lambda: ChangeFeed(format, **options, on_fault=on_fault)
-        self._feed: ChangeFeed | None = None
+        self._feed = ChangeFeed(format, **options, on_fault=on_fault)
 
     @property
     def faults(self) -> int:
-        return 0 if self._feed is None else self._feed.faults
+        return self._feed.faults
 
     def kinds(self) -> dict[str, Any]:
         return {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in self._kinds.items()}
@@ -66,13 +62,12 @@ class FeedSource(FileSource):
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         floats = {column.source for column in columns if column.kind == "float"}
         schema = pa.schema({column.source: self._type(column) for column in reversed(columns)})
-        self._feed = feed = self._made()
-        feed.keep_types(self._head, floats)
+        self._feed.keep_types(self._head, floats)
         for block in blocks_of(self._file):
             if block is None:
                 yield None
                 continue
-            found = feed.push(block)
+            found = self._feed.push(block)
             if len(found):
                 yield self._in_schema(found, schema)
 
@@ -93,7 +88,7 @@ class FeedSource(FileSource):
 
 
 class KnownFormat(NamedTuple):
-    """What the first lines of a file are: their format, and the column that probably tells rows apart."""
+    """What the first lines of a file are: their format, and the column that probably tells rows apart, where they have an order."""
 
     name: str
     key: str
@@ -110,9 +105,10 @@ def format_of(file: str) -> KnownFormat | None:
             continue
         for name in ("value", "payload"):
             body = body[name] if isinstance(body.get(name), dict) and "op" not in body else body
-        for name, fields in FIELDS.items():
-            if fields <= {*body} and (name != "flink" or body["op"] in KINDS):
-                return KnownFormat(name, _key(whole, body))
+        for name, fields in FIELDS:
+            if fields <= {*body} and (name != "flink" or {*map(str, map(body.get, fields))} <= {*FLINK}):
+                ordered = name not in ("flink", "changelog") or not body.keys().isdisjoint(VERSIONS)
+                return KnownFormat(name, _key(whole, body) if ordered else "")
     return None
 
 
@@ -121,18 +117,22 @@ def _key(whole: dict[str, Any], body: dict[str, Any]) -> str:
     key = whole.get("key")
     key = key.get("payload", key) if isinstance(key, dict) and body is not whole else None
     row = key or body.get("after") or body.get("before") or body.get("data") or body
-    names = [str(each.get("name")) for each in body.get("columns", ())] or [*row]
+    changes = [each for each in body.get("change", ()) if each.get("columnnames")]
+    names = [str(each.get("name")) for each in body.get("columns", ())] or [*(changes[0]["columnnames"] if changes else row)]
     return next((name for name in names if name == "id"), next((name for name in names if name.endswith("_id")), names[0]))
 
 
-KINDS = ("+I", "-U", "+U", "-D")
-FIELDS = {
-    "debezium": {"op", "after", "source"},
-    "wal2json": {"action", "table"},
-    "maxwell": {"database", "table", "type", "data"},
-    "delta": {"_change_type", "_commit_version"},
-    "iceberg": {"_change_type", "_change_ordinal"},
-    "hudi": {"_hoodie_operation"},
-    "flink": {"op"},
-}
+FLINK = ("+I", "-U", "+U", "-D")
+FIELDS = (
+    ("debezium", {"op", "after", "source"}),
+    ("wal2json", {"action", "table"}),
+    ("wal2json", {"change", "nextlsn"}),
+    ("maxwell", {"database", "table", "type", "data"}),
+    ("delta", {"_change_type", "_commit_version"}),
+    ("iceberg", {"_change_type", "_change_ordinal"}),
+    ("hudi", {"_hoodie_operation"}),
+    ("flink", {"row_kind"}),
+    ("flink", {"op"}),
+    ("changelog", {"__op"}),
+)
 """What lines have, by which a format is recognised."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.feeds.json_reader import Told
+from afa.feeds.json_reader import OnFault
 from afa.io.file_columns import timestamps_of_text
 from punctuation.door import one_array
 
@@ -59,7 +59,7 @@ def _decimal(text: str | None, scale: int) -> Decimal | None:
 class TimeColumns:
     """The columns of times of a feed; text is read as in its first block, with a zone or without one."""
 
-    def __init__(self, names: Sequence[str], told: Told) -> None:
+    def __init__(self, names: Sequence[str], told: OnFault) -> None:
         self._names, self._told = names, told
         self._kind: pa.DataType | None = None  # of text
 

@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from afa.expression.wire import once
+from afa.io.text_files import cut
 from punctuation.door import one_array
 
 DEEPEST = 64
@@ -28,7 +30,7 @@ NULL = re.compile(rb"\}\s*null")
 """A null that stands by itself behind an object."""
 EXACT = 2.0**63
 """From here on a float may be an int that Arrow has rounded."""
-Told = Callable[[int, str], None]
+OnFault = Callable[[int, str], None]
 """What is told of a malformed line: its number, and what is wrong."""
 
 
@@ -50,7 +52,7 @@ class NumberedLines(NamedTuple):
 class JsonReader:
     """Reads lines, block by block. ``known``: the types that are known before the first line."""
 
-    def __init__(self, known: pa.Schema, told: Told) -> None:
+    def __init__(self, known: pa.Schema, told: OnFault) -> None:
         self.known, self._told = known, told
         self.exact: set[str] = set()
         """Names of fields, or paths to them, that hold no float: as ints among floats they might be rounded."""
@@ -199,21 +201,18 @@ def strict(line: bytes) -> dict[str, Any]:
             inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))]
             level = [item for each in inner for item in each]
     except RecursionError:
-        raise ValueError(f"expected at most {DEEPEST} levels but got {_cut(line)}") from None
+        raise ValueError(f"expected at most {DEEPEST} levels but got {cut(line)}") from None
     except UnicodeError:
-        raise ValueError(f"expected text in UTF-8 but got {_cut(line)}") from None
+        raise ValueError(f"expected text in UTF-8 but got {cut(line)}") from None
     except json.JSONDecodeError:
         found = None
     if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object a line but got {_cut(line)}")
+        raise ValueError(f"expected a JSON object a line but got {cut(line)}")
     return found
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"expected each name once but got {max(names, key=names.count)!r} twice")
+    found = once(pairs)
     for text in (*found, *found.values()):
         if isinstance(text, str):
             text.encode()  # half of a surrogate pair is none
@@ -252,8 +251,3 @@ def _conflict(known: pa.Schema | pa.StructType, found: pa.Schema | pa.StructType
 
 def _word(kind: pa.DataType) -> str:
     return "an object" if pa.types.is_struct(kind) else "a list" if pa.types.is_list(kind) else str(kind)
-
-
-def _cut(line: bytes) -> str:
-    text = line.decode("utf-8", "replace").strip()
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")

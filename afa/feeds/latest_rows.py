@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.change import Change
-from afa.errors import ChangeError, LateEventError
+from afa.errors import ChangeError
+from afa.feeds.json_reader import OnFault
 from afa.feeds.messages import Messages
 from punctuation.door import one_array
 from speculation import id_layout as k
@@ -23,20 +23,24 @@ VERSION, LE = " version", " le"
 class LatestRows:
     """The rows of a table in force, by key: `speculation.Ids`, and what truncations take out. It holds the table.
 
-    ``fault`` is told of messages that have one key and version and say different things; None: they are refused.
+    ``told`` is told of messages that have one key and version and say different things.
     """
 
-    def __init__(self, key: Sequence[str], fault: Callable[[str], Any] | None) -> None:
-        def told(change: Change) -> None:
-            assert fault is not None
-            fault(f"expected one row of a key and version but got another, {change.payload}")
-
-        self._ids = Ids(tuple(key), on_repeat="update", version=VERSION, late="raise" if fault is None else told)
+    def __init__(self, key: Sequence[str], told: OnFault) -> None:
+        self._ids, self._told = Ids(tuple(key), on_repeat="update", version=VERSION), told
         self._schema: pa.Schema = pa.schema([])
         self._truncated: Any = None  # the latest version of a truncation
 
     def changes(self, given: Messages) -> pa.Table:
         """Return what messages change: rows with ``diff``."""
+        ids, schema, parts = self._ids, self._schema, [*self._ids.rows.parts]
+        try:
+            return self._changes(given)
+        except BaseException:
+            self._schema, ids.rows.parts[:] = schema, parts
+            raise
+
+    def _changes(self, given: Messages) -> pa.Table:
         table = self._in_one_schema(given)
         emptied, truncated = given.sign == 0, self._truncated
         if emptied.any():
@@ -48,10 +52,9 @@ class LatestRows:
             for name, value in ((VERSION, truncated), ("diff", -1)):
                 column = pc.if_else(old, pa.scalar(value, table[name].type), one_array(table[name]))
                 table = table.set_column(table.column_names.index(name), name, column)
-        try:
-            found = self._ids.push_many(table) if len(table) else table
-        except LateEventError as error:
-            raise ChangeError(str(error)) from None
+        numbers = given.numbers[~emptied].tolist()
+        self._ids.tell_row = lambda i, change, said, text: self._told(numbers[i], said)  # type: ignore[method-assign]
+        found = self._ids.push_many(table) if len(table) else table
         self._truncated = truncated
         found = found.drop_columns([VERSION, "le"])
         return found.rename_columns(["le" if name == LE else name for name in found.column_names])

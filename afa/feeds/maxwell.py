@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.feeds.decoder import Decoder
-from afa.feeds.messages import Messages, parts_of, version_of
+from afa.feeds.messages import Messages, missing, parts_of, version_of
 from punctuation.door import one_array
 
 INT, TEXT = pa.int64(), pa.string()
@@ -37,11 +37,9 @@ class Maxwell(Decoder):
         kinds = whole["type"]
         at = pc.index_in(kinds, pa.array([*OPS, *SILENT]))
         ops = pc.coalesce(pa.array([*OPS.values(), *["m"] * len(SILENT)]).take(at), kinds)
-        silent = pc.equal(ops, "m")
-        for number in numbers[
-            pc.and_(whole["ts"].is_null(), pc.invert(pc.fill_null(silent, False))).to_numpy(zero_copy_only=False)
-        ]:
-            self._told(int(number), "expected the time 'ts', which orders messages, but got none")
+        silent = pc.fill_null(pc.equal(ops, "m"), False).to_numpy(zero_copy_only=False)
+        timeless = missing(whole["ts"]) & ~silent
+        self._maker.tell(numbers[timeless], "expected the time 'ts', which orders messages, but got none")
         keys = whole["primary_key_columns"].drop_null()
         if not self._maker.key and len(keys):
             self._maker.key = tuple(keys[0].as_py())

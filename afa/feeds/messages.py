@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.feeds.feed_times import Converter, TimeColumns
-from afa.feeds.json_reader import Told
+from afa.feeds.json_reader import OnFault
 from afa.io.file_columns import timestamps_of_text
 from punctuation.door import one_array
 
@@ -122,10 +122,10 @@ def _in_ticks(column: pa.Array) -> pa.Array:
 class MessageMaker:
     """Makes messages of envelopes; knows which types times had, and which tables there were, in the blocks before."""
 
-    def __init__(self, asked: FeedOptions, told: Told) -> None:
+    def __init__(self, asked: FeedOptions, told: OnFault) -> None:
         self.asked, self._told = asked, told
         self.key = asked.key
-        self._times = TimeColumns(asked.times, told)
+        self.times = TimeColumns(asked.times, told)
         self._table: str | None = None
         self._key_kinds: dict[str, pa.DataType] = {}
 
@@ -139,7 +139,7 @@ class MessageMaker:
             raise AfaError("expected key=, the columns that tell one row of the table from another, but got none")
         numbers = envelope["number"].to_numpy()
         wrong = (sign > 0) & missing(envelope["after"])
-        self._tell(numbers[wrong], "expected a row in 'after' but got none")
+        self.tell(numbers[wrong], "expected a row in 'after' but got none")
         for fields in (after, key, before):
             wrong |= self._of_other_types(fields, numbers, wrong)
         old = {name: _first(n, before.get(name), key.get(name), after.get(name)) for name in self.key}
@@ -148,7 +148,7 @@ class MessageMaker:
         rows = pa.table({**after, **ids})
         for name in self.key:
             none = (sign != 0) & ~wrong & missing(rows[name])
-            self._tell(numbers[none], f"expected a value of the key {name!r} but got none")
+            self.tell(numbers[none], f"expected a value of the key {name!r} but got none")
             wrong |= none
         version = one_array(envelope["version"])
         time = envelope["time"] if "time" in envelope.column_names else None
@@ -165,7 +165,7 @@ class MessageMaker:
         ``said``: the times that the messages say themselves. Of signed rows, which have no version, those that go count as well.
         """
         asked, counts = self.asked, (given.sign > 0) | (given.version is None)
-        rows, bad = self._times.converted(given.rows, given.numbers, counts, converters)
+        rows, bad = self.times.converted(given.rows, given.numbers, counts, converters)
         there = rows.column_names
         for wanted in asked.times if counts.any() else ():  # before rows are taken
             if wanted not in there:
@@ -173,7 +173,7 @@ class MessageMaker:
         for target, name in (("le", asked.time), ("re", asked.until), ("diff", None)):
             if target in rows.column_names and name != target:
                 taken = counts & ~missing(rows[target])
-                self._tell(
+                self.tell(
                     given.numbers[taken & ~wrong & ~bad], f"expected no {target!r} in a row, as changes have one, but got one"
                 )
                 rows, bad = rows.drop_columns([target]), bad | taken
@@ -199,7 +199,7 @@ class MessageMaker:
                 fields.pop(name, None)
             elif column.type != self._key_kinds.setdefault(name, column.type):
                 there = ~missing(column)
-                self._tell(numbers[there & ~wrong], f"expected {self._key_kinds[name]} in the key {name!r} but got {column.type}")
+                self.tell(numbers[there & ~wrong], f"expected {self._key_kinds[name]} in the key {name!r} but got {column.type}")
                 found |= there
                 del fields[name]
         return found
@@ -230,7 +230,8 @@ class MessageMaker:
             self._told(envelope["number"][i].as_py(), f"expected an operation (op) of {', '.join(SIGNS)} but got {said}")
         return envelope if known.all() else envelope.filter(pa.array(known))
 
-    def _tell(self, numbers: Any, text: str) -> None:
+    def tell(self, numbers: Any, text: str) -> None:
+        """Tell the same of several lines."""
         for number in numbers.tolist():
             self._told(number, text)
 

@@ -33,10 +33,8 @@ def to_debezium(changes: pa.Table, id: str | Sequence[str] | None = None) -> pa.
     >>> [(row["op"], row["before"], row["after"]) for row in to_debezium(changes, "card").to_pylist()]
     [('u', {'card': 'a', 'total': 5}, {'card': 'a', 'total': 7}), ('c', None, {'card': 'b', 'total': 1})]
     """
-    rows, diff, at = _told(changes, id)
+    rows, before, after = _by_id(changes, id)
     struct = pa.StructArray.from_arrays([one_array(column) for column in rows.columns], fields=list(rows.schema))
-    n = at.max(initial=-1) + 1
-    before, after = (_last(np.flatnonzero(mask), at, n) for mask in (diff < 0, diff > 0))
     ops = OPS[(after >= 0) + 2 * (before >= 0)]
     columns = [struct.take(pa.array(places, mask=places < 0)) for places in (before, after)]
     return pa.table({"before": columns[0], "after": columns[1], "op": pa.array(ops, pa.string())})
@@ -49,15 +47,17 @@ def upserts(changes: pa.Table, id: str | Sequence[str]) -> pa.Table:
     >>> upserts(changes, "card").to_pylist()
     [{'card': 'a', 'total': 7, 'diff': 1}, {'card': 'b', 'total': 1, 'diff': -1}]
     """
-    rows, diff, at = _told(changes, id)
-    told = rows.add_column(changes.column_names.index("diff"), "diff", pa.array(diff))
-    n = at.max(initial=-1) + 1
-    before, after = (_last(np.flatnonzero(mask), at, n) for mask in (diff < 0, diff > 0))
-    return told.take(pa.array(np.where(after >= 0, after, before)))
+    rows, before, after = _by_id(changes, id)
+    there = after >= 0
+    diff = pa.array(np.where(there, 1, -1), changes.schema.field("diff").type)
+    return rows.take(pa.array(np.where(there, after, before))).add_column(changes.column_names.index("diff"), "diff", diff)
 
 
-def _told(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, np.ndarray, np.ndarray]:
-    """Return the rows without ``diff``, ``diff``, and the number of each one's id, in the order in which ids come."""
+def _by_id(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+    """Return the rows without ``diff``, and the places of each id's last row that goes, and that comes; -1: there is none.
+
+    Ids are in the order in which they come.
+    """
     if not isinstance(changes, pa.Table) or "diff" not in changes.column_names:
         raise AfaError(f"expected an Arrow table of changes, with diff, but got {type(changes).__name__}")
     changes = changes.filter(pc.not_equal(changes["diff"], 0))  # what only tells of a match
@@ -85,7 +85,9 @@ def _told(changes: pa.Table, id: str | Sequence[str] | None) -> tuple[pa.Table, 
         raise AfaError(
             f"expected one row of an id at a time but got {abs(there[worst])} that {what}, of {said}; name more columns as id="
         )
-    return rows, diff, np.argsort(np.argsort(first))[at]
+    number = np.argsort(np.argsort(first))[at]
+    before, after = (_last(np.flatnonzero(mask), number, len(first)) for mask in (diff < 0, diff > 0))
+    return rows, before, after
 
 
 def _last(places: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from afa.errors import ChangeError
 from afa.frames.frame_reading import FrameReading
 from afa.io.frame import Frame
-from afa.io.listed_columns import missing, picked
+from afa.io.listed_columns import missing, part_of
 from afa.model.option_values import names_of
 from afa.operator.options import Options
 from afa.operator.patterns import pattern_of
@@ -20,7 +20,6 @@ from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 from speculation import Ids
 
-OF_IDS = ("id", "on_repeat", "version")
 ROW = "\0row"
 """The name of a column that says in which row of the frame a message stands."""
 
@@ -61,14 +60,12 @@ def _own(name: str) -> str:
 
 def rows_at(table: Table, places: Any) -> Any:
     """Return some rows of a table in a table of its kind."""
+    found = part_of(table, places).columns
     if table.kind == "pandas":
-        found = table.columns.iloc[places]
         gone = [name for name, column in found.items() if column.dtype == np.float64 and table.columns[name].isna().any()]
         whole = [name for name in gone if (found[name] % 1 == 0).all() and (found[name].abs() <= 2**53).all()]
         return found.astype(dict.fromkeys(whole, np.int64))  # floats, as of retractions they are missing
-    if not table.in_arrow:
-        return {name: picked(table.column(name), places) for name in table.names}
-    return table.back(pa.table({name: table.column(name).take(pa.array(places)) for name in table.names}))
+    return table.back(found) if table.in_arrow else found
 
 
 def _arrow(column: Any) -> Any:

@@ -19,9 +19,9 @@ from afa.errors import AfaError, SnapshotError
 from afa.io.column_texts import in_text, json_lines
 from afa.io.file_writing import WRITERS, WRITTEN, check_no_lists, writable
 from afa.io.placed_file import mark
-from afa.io.whole_file import sync_folder, write_all
+from afa.io.whole_file import sync, write_all
 
-Place = dict[str, Any]
+OutputPlace = dict[str, Any]
 
 
 class AppendedFile:
@@ -30,19 +30,19 @@ class AppendedFile:
     ``place``: where a commit says that it is; None: there is no commit yet, and it may not be there, or is empty.
     """
 
-    def __init__(self, path: str, schema: pa.Schema, place: Place | None) -> None:
+    def __init__(self, path: str, schema: pa.Schema, place: OutputPlace | None) -> None:
         self.path, self._form = path, WRITTEN[Path(path).suffix.lower()]
         with writable(path):
             if self._form == "csv":
                 check_no_lists(schema)
             self._check(place)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            sync_folder(os.path.dirname(path) or ".")
+            sync(os.path.dirname(path) or ".")
             self._size = 0
         self._header = _csv(schema.empty_table(), True) if self._form == "csv" else b""
         self.cut({"bytes": 0} if place is None else place)
 
-    def _check(self, place: Place | None) -> None:
+    def _check(self, place: OutputPlace | None) -> None:
         """Refuse a file that is not the one of a commit. Of one that was empty then the system's number tells."""
         there = os.path.exists(self.path)
         size = os.stat(self.path).st_size if there else 0
@@ -63,13 +63,13 @@ class AppendedFile:
             write_all(self._file, text)
         self._size += len(text)
 
-    def commit(self) -> Place:
+    def commit(self) -> OutputPlace:
         """Wait until all is on disk; return where it is."""
         with writable(self.path):
             os.fsync(self._file)
             return {"bytes": self._size, "mark": mark(self.path, self._size), "file": os.fstat(self._file).st_ino}
 
-    def cut(self, place: Place) -> None:
+    def cut(self, place: OutputPlace) -> None:
         """Drop what was written behind a place."""
         with writable(self.path):
             os.ftruncate(self._file, place["bytes"])
@@ -85,15 +85,14 @@ class AppendedParts:
     A part is written under a name with a dot; a commit gives it its own.
     """
 
-    def __init__(self, path: str, schema: pa.Schema, place: Place | None) -> None:
+    def __init__(self, path: str, schema: pa.Schema, place: OutputPlace | None) -> None:
         self.path, self._schema = path, schema
         with writable(path):
             if place is None and os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
                 raise AfaError(f"{path}: expected no folder yet, or an empty one, where a state begins; move it, or name another")
             os.makedirs(path, exist_ok=True)
-            sync_folder(os.path.dirname(os.path.abspath(path)))
-            self._folder = os.open(path, os.O_RDONLY)
-            self._place: Place = {"parts": 0, "job": secrets.token_hex(4)} if place is None else dict(place)
+            sync(os.path.dirname(os.path.abspath(path)))
+            self._place: OutputPlace = {"parts": 0, "job": secrets.token_hex(4)} if place is None else dict(place)
         missing = next((n for n in range(self._place["parts"]) if not os.path.exists(self._name(n))), None)
         if missing is not None:
             raise AfaError(f"{path}: expected the output of the state but got a folder without part {missing}")
@@ -113,24 +112,20 @@ class AppendedParts:
                 self._write = self._part.enter_context(WRITERS["parquet"](draft, self._schema))
             self._write(table)
 
-    def commit(self) -> Place:
+    def commit(self) -> OutputPlace:
         """End the part, wait until it is on disk, and return where the output is."""
         with writable(self.path):
             if self._write is not None:
                 draft, part = (self._name(self._place["parts"], which) for which in (True, False))
                 self._write = None
                 self._part.close()
-                file = os.open(draft, os.O_RDONLY)
-                try:
-                    os.fsync(file)
-                finally:
-                    os.close(file)
+                sync(draft)
                 os.replace(draft, part)
                 self._place["parts"] += 1
-            os.fsync(self._folder)
+            sync(self.path)
         return dict(self._place)
 
-    def cut(self, place: Place) -> None:
+    def cut(self, place: OutputPlace) -> None:
         """Remove the parts of this job behind a place."""
         own = re.compile(rf"\.?part-([0-9]+)-{re.escape(place['job'])}\.parquet")
         self._write = None
@@ -144,10 +139,10 @@ class AppendedParts:
         self._place = dict(place)
 
     def close(self) -> None:
-        os.close(self._folder)
+        """Do nothing: no file is held open."""
 
 
-def appended(path: str, schema: pa.Schema, place: Place | None) -> AppendedFile | AppendedParts:
+def appended(path: str, schema: pa.Schema, place: OutputPlace | None) -> AppendedFile | AppendedParts:
     """Open an output by its name: a file that ends in .jsonl or .csv, or a folder of Parquet; see `AppendedFile`."""
     folder = os.path.isdir(path) or not Path(path).suffix
     if place is not None and not (_of_folder(place) if folder else _of_file(place)):

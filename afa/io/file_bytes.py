@@ -152,22 +152,6 @@ class Stdin:
         return pa.BufferReader(b"".join(part for part in self.chunks() if part))
 
 
-class GrowingFile(Stdin):
-    """A file that others append to: read as it comes, and waited for at its end."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path.open("rb"), str(path))
-
-    def _more(self, most: int, wait: float) -> bytes | None:
-        until = time.monotonic() + wait
-        while True:
-            found: bytes = self._raw.read(most)
-            left = until - time.monotonic()
-            if found or left <= 0:
-                return found or None
-            time.sleep(min(STEP, left))
-
-
 def _file_number(raw: Any) -> int | None:
     """Return the number of a file that can be waited for; None: it is no file of the system."""
     try:

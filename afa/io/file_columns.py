@@ -33,7 +33,7 @@ class FileColumn(NamedTuple):
     role: str
 
 
-class Place(NamedTuple):
+class BatchPlace(NamedTuple):
     """Where in the input a batch stands: for messages."""
 
     file: str
@@ -48,7 +48,7 @@ class Place(NamedTuple):
         return ChangeError(f"{self.file}: row {self.row + i}, column {column.source!r}: {text}")
 
 
-def convert(table: pa.Table, columns: Iterable[FileColumn], tick: str | None, place: Place) -> pa.Table:
+def convert(table: pa.Table, columns: Iterable[FileColumn], tick: str | None, place: BatchPlace) -> pa.Table:
     """Return a batch as the operator takes it: its columns under the operator's names, times in ticks.
 
     The first row whose value is missing, or does not fit, is refused by its number (`ChangeError`).
@@ -82,7 +82,7 @@ def kind_of_times(table: pa.Table, columns: Iterable[FileColumn], tick: str) -> 
     return kind if found is None else pa.timestamp(tick, found.type.tz)
 
 
-def _typed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
+def _typed(array: pa.Array, column: FileColumn, place: BatchPlace) -> pa.Array:
     if pa.types.is_null(array.type):
         return array.cast(TYPES.get(column.kind, pa.string()))
     if column.kind == ANY:
@@ -100,7 +100,7 @@ def _typed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
     return _cast(array, wanted, column, place, f"expected {found or 'time'} that fits {wanted}")
 
 
-def _ticks(array: pa.Array, column: FileColumn, tick: str, place: Place) -> pa.Array:
+def _ticks(array: pa.Array, column: FileColumn, tick: str, place: BatchPlace) -> pa.Array:
     """Integers as they are; timestamps and dates as ticks since 1970 (without a zone: as if UTC)."""
     if pa.types.is_integer(array.type) or pa.types.is_null(array.type):
         return _cast(array, pa.int64(), column, place, "expected an int64 (ticks)")
@@ -117,7 +117,7 @@ def _ticks(array: pa.Array, column: FileColumn, tick: str, place: Place) -> pa.A
     return pa.array(ticks, mask=missing if array.null_count else None)
 
 
-def _parsed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
+def _parsed(array: pa.Array, column: FileColumn, place: BatchPlace) -> pa.Array:
     """Text as timestamps, all of them with a zone or none."""
     parsed = timestamps_of_text(array)
     if parsed is not None:
@@ -145,7 +145,7 @@ def timestamps_of_text(array: pa.Array) -> pa.Array | None:
     return None
 
 
-def _cast(array: pa.Array, kind: pa.DataType, column: FileColumn, place: Place, wrong: str) -> pa.Array:
+def _cast(array: pa.Array, kind: pa.DataType, column: FileColumn, place: BatchPlace, wrong: str) -> pa.Array:
     """Cast, or name the first row that can't be."""
     try:
         return array.cast(kind)

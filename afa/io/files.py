@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from afa.errors import AfaError
-from afa.io.file_bytes import CODECS, STREAM, File, GrowingFile, Stdin
+from afa.io.file_bytes import CODECS, STREAM, File, Stdin
 from afa.io.file_columns import KEY, FileColumn
+from afa.io.placed_file import PlacedFile
 from afa.io.text_files import Csv, FileSource, JsonLines, in_one_line
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
@@ -88,12 +89,19 @@ FORMS: dict[str, Callable[[File | Stdin], FileSource]] = {"csv": Csv, "jsonl": J
 
 def open_source(file: str, form: str | None, grows: bool = False) -> FileSource:
     """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more."""
-    path, form = Path(file), form_of(file, form, grows)
+    form = form_of(file, form, grows)
     with in_one_line(file):
-        once = comes_once(file)
-        if once and path.suffix.lower() in CODECS:
-            raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
-        return FORMS[form](GrowingFile(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+        return FORMS[form](opened_file(file, grows))
+
+
+def opened_file(file: str, grows: bool = False) -> File | Stdin:
+    """Open a file, or what comes once, whatever it holds; ``grows``: wait at its end for more."""
+    path, once = Path(file), comes_once(file)
+    if once and path.suffix.lower() in CODECS:
+        raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
+    if grows and not once:
+        return PlacedFile(path, ended=lambda: False)
+    return Stdin(name=file) if once else File(path)
 
 
 def form_of(file: str, form: str | None, grows: bool = False) -> str:
@@ -118,37 +126,54 @@ def comes_once(file: str) -> bool:
     return file == STREAM or path.is_fifo() or path.is_char_device()
 
 
-def batches(
-    source: FileSource, file: str, columns: Sequence[FileColumn], rows: int, sizes: Iterator[int]
-) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of a source in tables of ``sizes`` (the last has fewer), each with the number of its first row.
+class FileBatch(NamedTuple):
+    """Rows of a source, and where they stand."""
 
-    Of a stream what has come is handed on when it is old, and nothing as a table without rows, once there was one. ``rows``:
-    about how many are read at once.
+    row: int  # the number of the first one
+    table: pa.Table
+    at: int  # the byte at which the block begins that holds the row behind them
+    taken: int  # how many rows of that block stand before it
+
+
+def batches(
+    source: FileSource, file: str, columns: Sequence[FileColumn], rows: int, sizes: Iterator[int], at: int = 0, taken: int = 0
+) -> Iterator[FileBatch]:
+    """Yield the rows of a source in tables of ``sizes`` (the last has fewer).
+
+    Where nothing more comes just now, what has come is handed on, and nothing as a table without rows, once there was one.
+    ``rows``: about how many are read at once; ``at``, ``taken``: where the source begins, see `FileBatch`.
     """
-    row, held, count, size = source.first_row, list[pa.Table](), 0, next(sizes)
+    first = row = source.first_row + source.before + taken
+    held, count, size = list[FileBatch](), 0, next(sizes)
     tables = source.tables(columns, rows)
     while True:
         with in_one_line(file):
             table = next(tables, END)
-        if table is END:
-            break
-        if table is None:
-            if held:
-                whole = pa.concat_tables(held)
-                yield row, whole
-                held, count, row = [whole.slice(len(whole))], 0, row + count
-            continue
-        held.append(table)
-        count += len(table)
-        while count >= size:
-            whole = pa.concat_tables(held)
-            yield row, whole.slice(0, size)
-            held, count, row, size = [whole.slice(size)], count - size, row + size, next(sizes)
-            if source.stream is not None:
+        waits = table is None or table is END
+        if table is not None and table is not END:
+            skipped = min(taken, len(table))
+            held.append(FileBatch(0, table.slice(skipped), at, skipped))
+            count += len(table) - skipped
+            at, taken = source.place, taken - skipped
+        while count >= size or (waits and held and (count or table is None or row == first)):
+            n = min(size, count)
+            whole = pa.concat_tables([part.table for part in held])
+            yield FileBatch(row, whole.slice(0, n), *_behind(held, n, at))
+            row, count, size = row + n, count - n, next(sizes) if n == size else size
+            if source.stream is not None and not waits:
                 source.stream.renew()
-    if count or (held and row == source.first_row):
-        yield row, pa.concat_tables(held)
+            if waits and not count:
+                break
+        if table is END:
+            return
+
+
+def _behind(held: list[FileBatch], n: int, end: int) -> tuple[int, int]:
+    """Take ``n`` rows out of what is held, which keeps its types; return where the row behind them is. ``end``: of all blocks."""
+    while len(held) > 1 and len(held[0].table) <= n:
+        n -= len(held.pop(0).table)
+    held[0] = held[0]._replace(table=held[0].table.slice(n), taken=held[0].taken + n)
+    return (held[0].at, held[0].taken) if len(held[0].table) else (end, 0)
 
 
 END: Any = object()

@@ -90,6 +90,21 @@ def picked(column: Any, places: Any) -> Any:
     return column[places] if isinstance(column, np.ndarray) else column.take(places)
 
 
+def part_of(table: Table, places: Any, without: str = "") -> Table:
+    """Return some rows of a table, perhaps without a column; rows that follow on each other in Arrow as a view."""
+    names = [name for name in table.names if name != without]
+    if table.in_arrow:
+        import pyarrow as pa
+
+        rows = pa.table({name: table.column(name) for name in names})
+        ahead = len(places) and places[-1] - places[0] == len(places) - 1
+        rows = rows.slice(int(places[0]), len(places)) if ahead else rows.take(places)
+        return Table("arrow", rows, rows)
+    if table.kind == "pandas":
+        return Table("pandas", None, table.columns.iloc[places][names])
+    return Table("dict", None, {name: picked(table.column(name), places) for name in names})
+
+
 def _values(column: Any, name: str) -> list[Any]:
     kind = type_of(column)
     if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":

@@ -209,7 +209,7 @@ class JsonLines(FileSource):
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(line)
         if not isinstance(found, dict):
-            raise ChangeError(f"{self._file.name}: row {row}: expected a JSON object a line but got {_cut(line)}")
+            raise ChangeError(f"{self._file.name}: row {row}: expected a JSON object a line but got {cut(line)}")
         return found
 
     def _type(self, column: FileColumn) -> Any:
@@ -249,7 +249,8 @@ def _lines(text: bytes) -> Iterator[bytes]:
     return (line for line in text.split(b"\n") if line.strip())
 
 
-def _cut(line: bytes) -> str:
+def cut(line: bytes) -> str:
+    """Return the beginning of a line, for messages."""
     text = line.decode("utf-8", "replace").strip()
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 

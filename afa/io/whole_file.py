@@ -84,10 +84,10 @@ def write_all(file: int, data: bytes) -> None:
         left = left[os.write(file, left) :]
 
 
-def sync_folder(path: str | os.PathLike[str]) -> None:
-    """Wait until the names in a folder are on disk."""
-    folder = os.open(path, os.O_RDONLY)
+def sync(path: str | os.PathLike[str]) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    there = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(there)
     finally:
-        os.close(folder)
+        os.close(there)

@@ -401,6 +401,8 @@ class Core(Twins, Member):
     def check(self) -> None:
         """Assert all invariants; for tests."""
         self.engine.check()
+        if self.ids is not None:
+            self.ids.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         ended = [event for event in self.arcs.table.events if event.re <= self.progress.floor]
         assert not ended or self.automaton.choice is not None, "Cleanup: arcs that ended"  # a scan may hold rows that they serve

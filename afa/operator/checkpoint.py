@@ -12,12 +12,13 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError, SnapshotError
-from afa.io.whole_file import sync_folder, write_all
+from afa.io.text_files import in_one_line
+from afa.io.whole_file import sync, write_all
 from punctuation.sealed import seal, unseal
 
 MAGIC, VERSION = b"AFAJ", 1
@@ -78,11 +79,11 @@ class Checkpoint:
         self._handle: int | None = None
         self._made, self.last = False, None  # type: bool, Commit | None
         try:
-            with _in_words(f"can't open {self.folder}"):
+            with in_one_line(f"can't open {self.folder}"):
                 if not self.folder.exists():
                     self.folder.mkdir(parents=True)
                     self._made = True
-                    sync_folder(self.folder.parent)
+                    sync(self.folder.parent)
                 other = sorted({*os.listdir(self.folder)} - {STATE, DRAFT})
                 if other:
                     raise AfaError(f"{self.folder}: expected a folder for the state alone but got one with {', '.join(other[:3])}")
@@ -107,7 +108,7 @@ class Checkpoint:
         new = Commit(number, snapshot, _as_json("input", input), _as_json("output", output))
         head = json.dumps(dict(zip(FIELDS, (self._job, number, new.input, new.output)))).encode()
         blob, draft, place = seal(MAGIC, VERSION, head + b"\n" + snapshot), self.folder / DRAFT, self.folder / STATE
-        with _in_words(f"can't write {place}"):
+        with in_one_line(f"can't write {place}"):
             file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             try:
                 try:
@@ -190,11 +191,3 @@ def _as_json(name: str, value: Any) -> Any:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise AfaError(f"expected plain JSON as {name}= but got {value!r}: {error}") from None
-
-
-@contextlib.contextmanager
-def _in_words(what: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise AfaError(f"{what}: {os.strerror(error.errno) if error.errno else error}") from error

@@ -29,7 +29,9 @@ ENGINES = get_args(EngineName)
 KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 
 F = TypeVar("F", bound=Callable[..., Any])
-IN_FRONT = ("id", "on_repeat", "version", "remember", "speculation")
+OF_IDS = ("id", "on_repeat", "version", "remember")
+"""The options of a `speculation.Ids`."""
+IN_FRONT = (*OF_IDS, "speculation")
 """Options that put a stage in front of the operator."""
 BOUNDS = ("partial_matches", "max_bytes")
 OF_OPTIONS = {old: new for old, new in RENAMED.items() if new not in ("time", "until")}
@@ -92,7 +94,7 @@ class SparkOptions(AsOne, total=False):
     remember: str | timedelta | None
 
 
-class OperatorOptions(FrameOptions, total=False):
+class OperatorOptions(FindOptions, total=False):
     """The fields of `Options` as keyword arguments."""
 
     late: Policy
@@ -100,9 +102,6 @@ class OperatorOptions(FrameOptions, total=False):
     retractions: bool
     keep_payloads: bool
     gapless: str | Gapless | None
-    id: str | Sequence[str] | None
-    on_repeat: Literal["update"] | None
-    version: str | None
     remember: Duration | None
     tell: str | None
     lineage: bool
@@ -214,7 +213,9 @@ retraction, and a revision
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Options)}
 NAMES = tuple(DEFAULTS)
 KNOWN = frozenset(NAMES)
-OF_FRAMES, OF_SPARK = (tuple(name for name in kind.__annotations__ if name in NAMES) for kind in (FrameOptions, SparkOptions))
+OF_FRAMES, OF_FIND, OF_SPARK = (
+    tuple(name for name in kind.__annotations__ if name in NAMES) for kind in (FrameOptions, FindOptions, SparkOptions)
+)
 
 
 def traits_of(automaton: Automaton) -> dict[str, Any]:

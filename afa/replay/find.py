@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from afa.errors import AfaError
-from afa.frames.asked import TAKES, asked, taken_options
+from afa.frames.asked import asked, taken_options
 from afa.frames.found import rows_at, written
 from afa.frames.frame_reading import End, FrameReading, finest_times
 from afa.frames.lanes import LaneHistory, history_of, matches_of
-from afa.frames.message_rows import OF_IDS, events_of
+from afa.frames.message_rows import events_of
 from afa.frames.slicing import columns_of, fields_of, ranks_of
 from afa.io.frame import Frame, is_stored, unit_of_times
 from afa.io.listed_columns import picked
 from afa.language.sql_query import over_columns
 from afa.language.stacked_query import OF_EACH, StackedQuery
 from afa.model.renamed import renamed
-from afa.operator.options import FindOptions, Options, Unpack, check_options, takes_options
+from afa.operator.options import OF_FIND, FindOptions, Options, Unpack, check_options, takes_options
 from afa.schema import Schema
 
 
@@ -69,7 +69,7 @@ def _in_force(
 
 
 @renamed("workers")
-@takes_options(*TAKES, *OF_IDS)
+@takes_options(*OF_FIND)
 def find(
     pattern: Any,
     frame: Any,
@@ -156,7 +156,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    said, threads = taken_options(options, "find", (*TAKES, *OF_IDS), threads)
+    said, threads = taken_options(options, "find", OF_FIND, threads)
     history: LaneHistory | None = None
     if is_stored(frame):
         if device is not None:

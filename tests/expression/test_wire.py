@@ -80,7 +80,7 @@ GOOD = {"src": "a", "dst": "b", "fence": "True"}
         (b"{}", r"expected a JSON object for an arc but got b'\{\}'"),
         ("[" * 90_000, r"expected the JSON of an arc"),
         (" " * 100_001, r"expected at most 100000 characters but got 100001"),
-        ('{"src": "a", "src": "b", "dst": "b", "fence": "True"}', r"the key 'src' stands twice"),
+        ('{"src": "a", "src": "b", "dst": "b", "fence": "True"}', "expected each name once but got 'src' twice"),
         ({**GOOD, "priority": 1}, r"expected the keys src, dst, .* but got 'priority'"),
         ({**GOOD, 5: 1}, r"expected the keys src, dst, .* but got 5"),
         ({**GOOD, "kind": "loop"}, r"expected one of consume, skip, epsilon, timeout but got kind='loop'"),

@@ -122,15 +122,30 @@ def test_a_refused_call_leaves_a_feed_as_it_was() -> None:
         feed.push(["{"])
 
 
+def test_a_refused_call_teaches_no_types() -> None:
+    other = {"id": "a", "at": "2026-01-01T10:00:00", "p": "x", "more": True}
+    lines = [debezium("c", 1, None, other | {"id": 1}), debezium("c", 1, None, other | {"id": 1, "p": "y"})]
+    for refused in ([debezium("c", 1, None, other), "{"], lines, [debezium("c", 1, None, other) + "}"]):
+        feed = feeds.ChangeFeed("debezium", key="id", time="at")
+        for held in (0, 1):
+            if held:
+                assert feed.push([GOOD % (8, 5, 1)]).column_names == ["id", "at", "p", "n", "le", "diff"]
+            with pytest.raises(ChangeError):
+                feed.push(refused)
+            found = feed.push([GOOD % (9, 5, 1)])
+            assert found.column_names == ["id", "at", "p", "n", "le", "diff"]
+            feed = feeds.ChangeFeed("debezium", key="id", time="at")
+
+
 def test_what_one_key_and_version_say_twice_must_agree() -> None:
     lines = [GOOD % (1, 5, 1), GOOD % (1, 6, 1)]
-    with pytest.raises(ChangeError, match="expected one content for id=1"):
+    with pytest.raises(ChangeError, match="line 2: expected one content for id=1"):
         feeds.debezium(lines, key="id", time="at")
     told: list[str] = []
     feed = feeds.ChangeFeed("debezium", key="id", time="at", on_fault=told.append)
     assert len(feed.push(lines)) == 1
     assert len(told) == 1
-    assert told[0].startswith("expected one row of a key and version but got another, {")
+    assert told[0].startswith("line 2: expected one content for id=1 but got another, {")
 
 
 def test_deletes_before_inserts_tombstones_and_truncations() -> None:

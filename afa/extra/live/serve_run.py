@@ -20,14 +20,14 @@ import typer
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, one_line, tell
+from afa.cli.fault import one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load import is_query
 from afa.cli.opened_input import opened, tell_faults
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
-from afa.cli.request import CommandRequest
-from afa.cli.run import OPTIONS, WAITS
+from afa.cli.request import WAITS, CommandRequest
+from afa.cli.run import OPTIONS
 from afa.cli.run_metrics import RunMetrics
 from afa.cli.screen import time_text
 from afa.errors import AfaError
@@ -262,8 +262,6 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
     log = ArcLog(folder, made.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
     if job.lateness is None:
         hints["sigma"] = NO_SIGMA
-        if job.speculation is not None:
-            raise CommandError(f"--speculation needs --lateness because {WAITS}")
     else:
         stage = Cleanse(job.speculation, tick=job.tick)
         operator = stage.after(operator)

@@ -1,0 +1,104 @@
+"""Push an input through an operator, batch by batch, with the promises that it earns; what leaves is counted, shown and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from afa import ClosureError, LateEventError, Punctuation
+from afa.cli.batches_in import Input
+from afa.cli.fault import CommandError, one_line
+from afa.cli.follow import Follow
+from afa.cli.output_form import form_of_changes
+from afa.cli.output_table import OutputTable
+from afa.cli.pattern_run import PatternRun
+from afa.cli.screen import Screen, Summary
+from afa.errors import AfaError
+from afa.io.settled_order import in_settled_order
+from afa.model.arc import TIMEOUT
+from punctuation.sources import BoundedDisorder
+
+
+class RunLoop:
+    """The loop of a run; whoever runs it says where changes are written: ``write``. ``settled``: in `in_settled_order`."""
+
+    write: Callable[[Any], None]
+    follow: Follow | None = None
+    """What brings arcs from an arc log, before each batch."""
+
+    def __init__(
+        self,
+        made: PatternRun,
+        operator: Any,
+        batches_in: Input,
+        first: Any,
+        summary: Summary,
+        screen: Screen,
+        settled: bool = False,
+    ) -> None:
+        self.operator, self.summary, self._batches, self._screen = operator, summary, batches_in, screen
+        self._job, self._settled = made.job, settled
+        job = made.job
+        self.links = getattr(operator, "links", (operator,))
+        shown = made.pattern.shown if job.collapse is None else operator._core.shown
+        self.form = OutputTable(self.links[-1], shown, job.keys, first, batches_in.times, job.reasons)
+        self.formed = form_of_changes(job, self.form.schema)
+        self.schema = self.formed(self.form.schema.empty_table()).schema
+        self.promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
+        explained = job.reasons or job.report is not None
+        self._net = not explained or job.batch is not None  # reasons are told of each row as it came
+
+    def take(self, table: Any) -> None:
+        """Take a batch."""
+        self.push(*([table] if self.promises is None else self.promises.push_many(table)))
+        self.summary.progress(len(table), self.operator)
+        self._screen.progress(self._batches.done, self.summary)
+
+    def push(self, *items: Any) -> None:
+        """Carry out a call."""
+        batch = [self.form.none, *items]
+        if self.follow is not None:
+            batch.insert(1, self.follow.poll())
+        for part in said(lambda: self.operator.push_many(batch, net=self._net), self._batches.end):
+            if not isinstance(part, Punctuation):
+                found = self.form.in_schema(part)
+                found = in_settled_order(found) if self._settled else found
+                self.summary.count(self.form.les(found), found["diff"].to_numpy(), self._batches.latest)
+                self._screen.show(found, self.summary)
+                self.write(self.formed(found))
+        if self.follow is not None:
+            self.follow.tell()
+
+    def finish(self) -> None:
+        """Say how the run has ended."""
+        self.summary.finish(self.links[0].statistics, self._batches.end)
+        if not self._job.quiet and any(arc.kind == TIMEOUT for link in self.links for arc in link._core.automaton.arcs):
+            self.summary.open = _still_open(self.links[-1])
+        self._screen.finish(self.summary)
+
+
+def _still_open(operator: Any) -> int | str:
+    """Return how many matches open time-outs would bring."""
+    try:
+        found: int = operator.open_timeouts
+    except ClosureError:
+        return "no end"
+    return found
+
+
+def said(call: Callable[[], Any], end: int) -> Any:
+    """Turn errors of an operator into one line, those of the user's functions too. ``end``: the promise at the input's end."""
+    try:
+        return call()
+    except LateEventError as error:
+        text = one_line(error).replace(f"before {end} (promised)", "in the input")
+        hint = (
+            "--late drop drops it"
+            if "in the input" in text or text.startswith("expected one ")
+            else "a larger --lateness takes it, --late drop drops it"
+        )
+        raise CommandError(f"{text}; {hint}") from error
+    except AfaError:
+        raise
+    except Exception as error:
+        raise CommandError(one_line(error)) from error
