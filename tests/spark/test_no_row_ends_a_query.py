@@ -19,7 +19,7 @@ from afa.model.raised import text_of
 from afa.operator.options import Options
 from afa.situations import Situation, TemporalPattern
 from afa.spark import shared
-from afa.spark.bucket import BEFORE, Bucket
+from afa.spark.bucket import FORMAT, OLDEST, Bucket
 from afa.spark.job import Job
 from afa.spark.moved import joined
 from afa.spark.packed_rows import BadRow, packer, read_parts, why, written
@@ -292,9 +292,10 @@ def test_a_state_from_before_rows_were_refused_goes_on() -> None:
     bucket = Bucket(job(), 0)
     run(job(), bucket, rows((1, 1, 5)))
     state = msgpack.unpackb(bucket.save(False))
-    again = Bucket(job(), 0, [msgpack.packb([BEFORE, *state[1:-1]])])
-    (gone,) = run(job(), again, rows((1, 1, 5, -1)))
-    assert (gone["kind"], gone["diff"]) == ("match", -1)
+    for version in range(OLDEST, FORMAT):  # each has a part more than the one before
+        again = Bucket(job(), 0, [msgpack.packb([version, *state[1 : version - FORMAT]])])
+        (gone,) = run(job(), again, rows((1, 1, 5, -1)))
+        assert (gone["kind"], gone["diff"]) == ("match", -1)
 
 
 # -- two readings of a key and time ------------------------------------------------------------------------------------------
