@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +19,10 @@ from tests import lanes, nojit, quick_code
 
 if nojit.DISABLED:
     nojit.install()
+
+# Hundreds of processes that tests start import the library, each worker of Spark another time: half of that is compiling it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ENGINES = ("interpreted", "compiled")
 """Each meaning is tested on each of them."""

