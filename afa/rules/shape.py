@@ -103,7 +103,7 @@ def parts_of(pattern: Any, key: Any = None, window: int | None = None, tick: str
     --------
     >>> from typing import NamedTuple
     >>> from afa.expression.text import text_of_expr
-    >>> from afa.language import query
+    >>> from afa.language.query import query
     >>> class Event(NamedTuple):
     ...     type: str
     ...     x: float

@@ -1,0 +1,107 @@
+"""A store of shapes tells after every call what operators of single rules tell."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import afa
+from afa.rules.shape import NoShape, RuleParts, parts_of
+from afa.rules.shape_store import ShapeStore
+from tests.rules.rule_sets import Payment, calls, rules
+
+
+def table(batch: list[Any]) -> dict[str, Any]:
+    columns = {name: [change[0][i] for change in batch] for i, name in enumerate(Payment._fields)}
+    return columns | {"le": [change[1] for change in batch], "diff": [change[2] for change in batch]}
+
+
+def net_of_store(found: Any, net: Counter[Any]) -> None:
+    for row in found.to_pylist():
+        diff = row.pop("diff")
+        net[tuple(sorted((name, value) for name, value in row.items() if value is not None))] += diff
+
+
+def net_of_operator(name: str, query: Any, out: list[Any], net: Counter[Any]) -> None:
+    for change in out:
+        if isinstance(change, afa.Change):
+            row = {"rule": name, **change.payload._asdict(), "le": change.le, "re": change.re}
+            row |= {} if query.key is None else {"key": change.key}
+            net[tuple(sorted((key, value) for key, value in row.items() if value is not None))] += change.diff
+
+
+def plain(net: Counter[Any]) -> dict[Any, int]:
+    return {row: n for row, n in net.items() if n}
+
+
+def run(seed: int, engine: str, n: int, steps: int, most: int, restored: bool = False) -> int:
+    r = random.Random(seed)
+    queries = {name: afa.query(text, event=Payment) for name, text in rules(r, n).items()}
+    parts: dict[str, RuleParts] = {}
+    for name, query in queries.items():
+        parts[name] = parts_of(query)
+    store = ShapeStore(Payment, engine=engine)
+    for name in queries:
+        store.add(name, parts[name])
+    single = {name: query.operator() for name, query in queries.items()}
+    mine: Counter[Any] = Counter()
+    theirs: Counter[Any] = Counter()
+    for step, (batch, promise) in enumerate(calls(r, steps, most)):
+        net_of_store(store.push(table(batch), promise), mine)
+        for name, operator in single.items():
+            items = [afa.Change(event, le, None, diff) for event, le, diff in batch]
+            items += [] if promise is None else [afa.Punctuation(promise)]
+            net_of_operator(name, queries[name], operator.push_many(items), theirs)
+        assert plain(mine) == plain(theirs), (seed, step)
+        if restored and step % 3 == 2:
+            store = ShapeStore.restore(Payment, store.snapshot(), parts, engine=engine)
+    return len(plain(mine))
+
+
+@pytest.mark.parametrize("engine", ["auto", "interpreted"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_store_equals_single_operators_after_every_call(seed: int, engine: str) -> None:
+    assert run(seed, engine, n=5, steps=12, most=6)
+
+
+def test_a_restored_store_goes_on() -> None:
+    assert run(77, "auto", n=5, steps=15, most=6, restored=True)
+
+
+def test_a_removed_rule_takes_no_later_event_and_a_late_one() -> None:
+    query = afa.query("PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [key] } WITHIN 9 RETURN a.x AS ax", event=Payment)
+    store = ShapeStore(Payment, engine="interpreted")
+    store.add("one", parts_of(query))
+    a, b = Payment("A", 1, 0.5, 0, "m"), Payment("B", 1, 0.7, 0, "m")
+    store.push(table([(a, 1, 1), (b, 5, 1)]))
+    store.remove("one")
+    assert store.push(table([(b, 7, 1)])).num_rows == 0
+    found = store.push(table([(b, 3, 1)])).to_pylist()
+    assert [(row["le"], row["diff"]) for row in found] == [(5, -1), (3, 1)]
+    store.add("one", parts_of(query))
+    assert store.push(table([(b, 9, 1)])).num_rows == 0, "the new rule has seen no A"
+
+
+def test_rules_of_one_shape_share_an_operator() -> None:
+    store = ShapeStore(Payment, engine="interpreted")
+    for i, (low, factor, window) in enumerate([(0.1, 1.5, 4), (0.2, 2.5, 9)]):
+        where = f"[key] and a.x > {low} and b.x > a.x * {factor}"
+        text = f"PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) {{ {where} }} WITHIN {window} RETURN a.x AS v{i}"
+        store.add(str(i), parts_of(afa.query(text, event=Payment)))
+    assert len(store.groups) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("SEQ(A a, B b) WHERE partition_contiguity(a, b) { [key] } WITHIN 9", "may not pass"),
+        ("SEQ(A a, ~(B b)) WHERE skip_till_next_match(a) { [key] } WITHIN 9", "waits"),
+        ("SEQ(~(B b), A a) WHERE skip_till_next_match(a) { [key] } WITHIN 9", "stage"),
+    ],
+)
+def test_what_depends_on_other_events_has_no_shape(pattern: str, why: str) -> None:
+    with pytest.raises(NoShape, match=why):
+        parts_of(afa.query(f"PATTERN {pattern} RETURN a.x AS ax", event=Payment))
