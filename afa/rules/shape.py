@@ -174,6 +174,9 @@ class _ShapeReader:
         arcs = tuple(self._arc(arc, states) for arc in automaton.arcs)
         if any(arc.kind == SKIP and arc.dst in final for arc in arcs):
             raise NoShape("a match that has ended skips events, and ends again at each")
+        rests = {arc.src for arc in arcs if arc.kind == SKIP}
+        for state in {arc.dst for arc in arcs} & {arc.src for arc in arcs} - rests:
+            raise NoShape(f"a match in state {automaton.states[state]!r} may not pass events that do not concern it (contiguity)")
         if len(self._bits) > BITS:
             raise NoShape(f"it has {len(self._bits)} conditions on single events, more than {BITS}")
         shape = Shape(
@@ -234,25 +237,25 @@ class _ShapeReader:
         join = conjunction if both else disjunction
         found: list[Expr] = []
         asked: list[Expr] = []  # of the event alone, in order
-        place, guards = None, present  # of the bit in ``found``
-        outer = present
+        groups: list[tuple[int, list[Expr]]] = []  # of bits: where each stands in ``found``, and what is asked of the event
+        guards, open_ = present, False
         alone = [sides(item) == {"e"} for item in items]
         positive = any(one and not _is_negation(item) for one, item in zip(alone, items))
         for one, item in zip(alone, items):
-            if one and (positive or not both):
-                if not both and _is_negation(item):
-                    found.append(self._truth(item, guards))
-                else:
-                    asked.append(item)
-                    if place is None:
-                        place = len(found)
-                        found.append(TRUE)
-                    found[place] = self._bit(join(list(asked)), outer)
+            if one and positive and (both or not _is_negation(item)):
+                if not open_:
+                    groups.append((len(found), list(asked)))
+                    found.append(TRUE)
+                    open_ = True
+                asked.append(item)
+                groups[-1][1].append(item)
             else:
                 found.append(self._truth(item, guards))
                 if not one and not _total(item, guards, self._event, self._register):
-                    place, asked = None, asked if both else []
+                    open_, asked = False, asked if both else []
             guards |= _guarded(item, both)
+        for place, conditions in groups:
+            found[place] = self._bit(join(conditions), present)
         return join(found)
 
     def _bit(self, expr: Expr, present: frozenset[Expr]) -> Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -12,6 +12,13 @@ import afa
 from afa.rules.shape import NoShape, RuleParts, parts_of
 from afa.rules.shape_store import ShapeStore
 from tests.rules.rule_sets import Payment, calls, rules
+
+
+class Timed(NamedTuple):
+    type: str
+    key: int
+    x: float
+    at: afa.Instant | None = None
 
 
 def table(batch: list[Any]) -> dict[str, Any]:
@@ -94,14 +101,39 @@ def test_rules_of_one_shape_share_an_operator() -> None:
     assert len(store.groups) == 1
 
 
+BY_HAND = [
+    (afa.Arc("s", "a", "type == 'A'"), afa.Arc("a", "f", "type == 'B'")),  # nothing is passed
+    (afa.Arc("s", "a", "type == 'A'"), afa.Arc("a", "a", "type != 'B'"), afa.Arc("a", "f", "type == 'B'")),  # taken, not passed
+    (afa.Arc("s", "a", "type != 'A'"), afa.Arc.skip("a", "type != 'B'"), afa.Arc("a", "f", "type == 'B'")),  # nearly any begins
+    (afa.Arc("s", "f", "type == 'A'"), afa.Arc.skip("f", "type != 'B'")),  # ends again at each event
+    (afa.Arc("s", "f", "type == 'A'"), afa.Arc("f", "f", "type == 'B'")),
+    (afa.Arc("s", "f", "n % x > 1"),),  # may raise
+    (afa.Arc("s", "a", "type == 'A'"), afa.Arc.epsilon("a", "f")),
+    (afa.Arc("s", "f", lambda e, r: str(e) == "A"),),
+]
+
+
+@pytest.mark.parametrize("arcs", BY_HAND, ids=range(len(BY_HAND)))
+def test_automata_by_hand_without_a_shape(arcs: tuple[afa.Arc, ...]) -> None:
+    with pytest.raises(NoShape):
+        parts_of(afa.Automaton(start="s", final={"f"}, event=Payment, arcs=arcs), window=9)
+
+
+def test_an_automaton_by_hand_has_a_shape() -> None:
+    arcs = [afa.Arc("s", "a", "type == 'A'"), afa.Arc.skip("a", "type != 'B'"), afa.Arc("a", "f", "type == 'B' and n > 1")]
+    found = parts_of(afa.Automaton(start="s", final={"f"}, event=Payment, arcs=arcs), key="key", window=9)
+    assert found.shape.bits == 3
+
+
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [
         ("SEQ(A a, B b) WHERE partition_contiguity(a, b) { [key] } WITHIN 9", "may not pass"),
+        ("SEQ(A a, B+ b[], C c) WHERE partition_contiguity(a, b[], c) { [key] } WITHIN 9", "may not pass"),
         ("SEQ(A a, ~(B b)) WHERE skip_till_next_match(a) { [key] } WITHIN 9", "waits"),
         ("SEQ(~(B b), A a) WHERE skip_till_next_match(a) { [key] } WITHIN 9", "stage"),
     ],
 )
 def test_what_depends_on_other_events_has_no_shape(pattern: str, why: str) -> None:
     with pytest.raises(NoShape, match=why):
-        parts_of(afa.query(f"PATTERN {pattern} RETURN a.x AS ax", event=Payment))
+        parts_of(afa.query(f"PATTERN {pattern} RETURN a.x AS ax", event=Timed))
