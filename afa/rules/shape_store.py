@@ -82,6 +82,7 @@ class ShapeStore(Member):
         self._told: dict[int, int] = {}
         self.seen = BEGINNING  # one past the largest LE or promise
         self._next = 0
+        self._columns: dict[str, tuple[Any, str]] = {}  # that matches show: type, and the rule which was the first
         self._calls = Calls(self)
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
@@ -106,7 +107,20 @@ class ShapeStore(Member):
         labels = ["rule", *parts.shape.key, *parts.names, "le", "re", "diff"]
         if twice := [label for label in labels if labels.count(label) > 1]:
             raise AfaError(f"expected columns of different names in the output of rule {name!r} but got {twice[0]!r} twice")
+        self._check_columns(name, parts)
         self._put(StoredRule(self._next, name, parts, self.seen if le is None else le, re))
+
+    def _check_columns(self, name: str, parts: RuleParts) -> None:
+        """Refuse a rule that shows a column of a name which another rule shows as another type."""
+        shown = _columns_of(parts)
+        for column, kind in shown:
+            known = self._columns.get(column, (kind, name))
+            if known[0] is not kind:
+                raise AfaError(
+                    f"expected {column} of rule {name!r} as {known[0].__name__}, as rule {known[1]!r} shows it, but got "
+                    f"{kind.__name__}: give it another name"
+                )
+        self._columns = {column: (kind, name) for column, kind in shown} | self._columns
 
     def _put(self, rule: StoredRule) -> None:
         group = self.groups.get(rule.parts.shape)
@@ -197,7 +211,8 @@ class ShapeStore(Member):
         order = {key: i for i, key in enumerate(ids)}
         of_row = np.array([order[id(group)] for group in groups])[places]
         windows = np.array([self._by_number[number].parts.window or FOREVER for number in numbers.tolist()])[places]
-        ends = np.where(le[row] > FOREVER - windows, FOREVER, le[row] + np.minimum(windows, FOREVER - np.maximum(le[row], 0)))
+        ends = np.where(le[row] > FOREVER - windows, FOREVER, le[row] + windows)
+        ends[windows == FOREVER] = FOREVER
         if re is not None:
             there = np.ones(n, np.bool_) if re.present is None else re.present
             ends = np.where(there[row], re.values[row], ends)
@@ -232,15 +247,18 @@ class ShapeStore(Member):
             if table is None or not len(table):
                 continue
             rule, diff = (table.column(name).to_numpy() for name in ("rule", "diff"))
-            for number in np.unique(rule).tolist():
-                self._told[number] = self._told.get(number, 0) + int(diff[rule == number].sum())
+            numbers, places = np.unique(rule, return_inverse=True)
+            sums = np.zeros(len(numbers), np.int64)
+            np.add.at(sums, places, diff)
+            for number, told in zip(numbers.tolist(), sums.tolist()):
+                self._told[number] = self._told.get(number, 0) + told
             naming: dict[tuple[str, ...], list[int]] = {}
-            for number in np.unique(rule).tolist():
+            for number in numbers.tolist():
                 naming.setdefault(self._by_number[number].parts.names, []).append(number)
-            for names, numbers in naming.items():
-                some = table if len(naming) == 1 else table.filter(pa.array(np.isin(rule, numbers)))
-                told = [self._by_number[number].name for number in some.column("rule").to_pylist()]
-                columns = {"rule": pa.array(told, pa.string())}
+            for names, of_names in naming.items():
+                some = table if len(naming) == 1 else table.filter(pa.array(np.isin(rule, of_names)))
+                rules = [self._by_number[number].name for number in some.column("rule").to_pylist()]
+                columns = {"rule": pa.array(rules, pa.string())}
                 columns |= {name: some.column(f"k{i}") for i, name in enumerate(group.shape.key)}
                 columns |= {name: some.column(f"r{i}") for i, name in enumerate(names)}
                 columns |= {name: some.column(name) for name in ("le", "re", "diff")}
@@ -291,6 +309,7 @@ class ShapeStore(Member):
         head, store = json.loads(line), cls(event, **options)
         store.seen, store._promised = head["seen"], head["promised"]
         parts, at = [], 0
+        shapes: dict[int, Shape] = {}
         for size in head["sizes"]:
             parts.append(rest[at : at + size])
             at += size
@@ -300,12 +319,22 @@ class ShapeStore(Member):
                 continue
             if found.window != window:
                 raise SnapshotError(f"expected rule {name!r} with a window of {window} but got {found.window}")
+            if shapes.setdefault(place, found.shape) != found.shape:
+                raise SnapshotError(f"expected rule {name!r} with the shape that it was saved with but got another one")
             if found.shape not in store.groups:
                 store._group(found.shape, parts[place])
+            store._check_columns(name, found)
             store._put(StoredRule(number, name, found, le, re))
         store._next = head["next"]
         store._asked, store._told = ({line[0]: line[i] for line in head["counts"]} for i in (1, 2))
         return store
+
+
+def _columns_of(parts: RuleParts) -> list[tuple[str, Any]]:
+    """Returns the names and types of the columns of a rule's matches."""
+    fields = {field.name: field.type for field in parts.event.fields}
+    of_key = [(name, fields[name]) for name in parts.shape.key]
+    return [*of_key, *((name, slot.type) for name, slot in zip(parts.names, parts.shape.register))]
 
 
 def _parted(packed: bytes) -> tuple[bytes, bytes]:

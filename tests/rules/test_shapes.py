@@ -68,6 +68,54 @@ def run(seed: int, engine: str, n: int, steps: int, most: int, restored: bool = 
     return len(plain(mine))
 
 
+def test_rules_begin_and_end_within_the_stream() -> None:
+    """Each rule equals an operator whose events are those within its lifetime."""
+    r = random.Random(5)
+    queries = {name: afa.query(text, event=Payment) for name, text in rules(r, 8).items()}
+    lifetimes = {name: (low := r.randrange(15), low + r.randrange(5, 40)) for name in queries}
+    store = ShapeStore(Payment, engine="interpreted")
+    for name, query in queries.items():
+        store.add(name, parts_of(query), *lifetimes[name])
+    single = {name: query.operator(engine="interpreted") for name, query in queries.items()}
+    mine: Counter[Any] = Counter()
+    theirs: Counter[Any] = Counter()
+    for batch, _ in calls(r, 20, 8):
+        net_of_store(store.push(table(batch)), mine)
+        for name, operator in single.items():
+            low, high = lifetimes[name]
+            items = [afa.Change(event, le, None, diff) for event, le, diff in batch if low <= le < high]
+            net_of_operator(name, queries[name], operator.push_many(items), theirs)
+        assert plain(mine) == plain(theirs)
+    assert mine
+
+
+def test_a_call_that_fails_changes_no_group() -> None:
+    texts = {
+        "sum": "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [key] } WITHIN 9 RETURN a.n + b.n AS s",
+        "two": "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [key] } WITHIN 9 RETURN a.x AS ax",
+    }
+    store = ShapeStore(Payment, engine="interpreted")
+    for name in ("two", "sum"):
+        store.add(name, parts_of(afa.query(texts[name], event=Payment)))
+    store.push(table([(Payment("A", 1, 0.5, 2**62, "m"), 1, 1)]))
+    with pytest.raises(afa.AfaError):
+        store.push(table([(Payment("B", 1, 0.5, 2**62, "m"), 2, 1)]))
+    found = store.push(table([(Payment("B", 1, 0.5, 1, "m"), 3, 1)])).to_pylist()
+    assert [(row["rule"], row["le"], row["diff"]) for row in found] == [("two", 3, 1), ("sum", 3, 1)]
+
+
+def test_a_column_of_another_type_is_refused_by_name() -> None:
+    store = ShapeStore(Payment, engine="interpreted")
+    for shown in ("a.x", "a.n"):
+        text = f"PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) {{ [key] }} WITHIN 9 RETURN {shown} AS v"
+        parts = parts_of(afa.query(text, event=Payment))
+        if shown == "a.x":
+            store.add("float", parts)
+        else:
+            with pytest.raises(afa.AfaError, match="expected v of rule 'int' as float, as rule 'float' shows it"):
+                store.add("int", parts)
+
+
 @pytest.mark.parametrize("engine", ["auto", "interpreted"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_store_equals_single_operators_after_every_call(seed: int, engine: str) -> None:
