@@ -122,6 +122,10 @@ def test_a_store_equals_single_operators_after_every_call(seed: int, engine: str
     assert run(seed, engine, n=5, steps=12, most=6)
 
 
+def test_many_rules_over_dense_batches() -> None:
+    assert run(900, "auto", n=25, steps=3, most=250) > 100
+
+
 def test_a_restored_store_goes_on() -> None:
     assert run(77, "auto", n=5, steps=15, most=6, restored=True)
 
