@@ -23,6 +23,7 @@ Core: what matches
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     chained        operators one after another, as one (above the package `speculation`)
     language/      queries as text, as Python and as SQL
+    rules/         many rules in one operator: what they share, and which events concern them
     journal html_tables   all or nothing; small tables for notebooks
 
 Adapters: where events come from, and where matches go
