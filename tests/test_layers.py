@@ -52,6 +52,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.explain.draw", "afa.explain.funnel", "afa.explain.explain_automaton"],
     ["afa.explain.reasons"],
     ["afa.explain.tracing"],
+    ["afa.rules"],
     ["afa.frames"],
     ["afa.replay"],
     ["afa"],
