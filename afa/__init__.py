@@ -23,6 +23,7 @@ Core: what matches
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     chained        operators one after another, as one (above the package `speculation`)
     language/      queries as text, as Python and as SQL
+    rules/         many patterns in one operator, each match with its rule
     journal html_tables   all or nothing; small tables for notebooks
 
 Adapters: where events come from, and where matches go
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from afa.operator.checkpoint import Checkpoint
     from afa.replay.backtest import backtest
     from afa.replay.find import find
+    from afa.rules.rules import Rules
 
 __version__ = "0.1.0"
 
@@ -187,6 +189,7 @@ LAZY = {
     "Funnel": "afa.explain.funnel.funnel",
     "Query": "afa.language.query",
     "Reasons": "afa.explain.reasons.explaining",
+    "Rules": "afa.rules.rules",
     "backtest": "afa.replay.backtest",
     "find": "afa.replay.find",
     "prepared": "afa.frames.prepared",

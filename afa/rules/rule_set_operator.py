@@ -1,8 +1,8 @@
 """The operator of a set of rules: which rules see an event, what they tell, and rules that come and go.
 
-    item -> is it an event? is it late?  once, for the set
-         -> held                         for rules that begin in the past
-         -> each rule in whose lifetime its LE lies -> changes of the rule, those with an LE below the rule's end
+item -> is it an event? is it late?  once, for the set
+     -> held                         for rules that begin in the past
+     -> each rule in whose lifetime its LE lies -> changes of the rule, those with an LE below the rule's end
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class RuleSetOperator(Member):
         self._set, self._options = rules, said
         tick = said.tick or rules.tick
         self._key = rules.key if said.key is None else rules.checked_key(said.key)
-        self._front = Core(Automaton(start="0", final={"0"}, arcs=[], event=rules.event), Options(**({"tick": tick} if tick else {})))
+        self._front = Core(
+            Automaton(start="0", final={"0"}, arcs=[], event=rules.event), Options(**({"tick": tick} if tick else {}))
+        )
         self._reach = ticks_of_duration(reach, tick, "reach") if reach else 0
         if self._reach < 0:
             raise AfaError(f"expected reach >= 0 but got reach={reach!r}")
@@ -335,11 +337,14 @@ class RuleSetOperator(Member):
             raise AfaError(f"expected a rule in force beyond {at} but got {name!r}; there are: {known}")
         changes: list[Change] = []
         for each in found:
-            undone = [] if each.aside else [event._replace(diff=-event.diff) for event in self._held.between(max(at, each.le), each.re)]
+            undone = (
+                [] if each.aside else [event._replace(diff=-event.diff) for event in self._held.between(max(at, each.le), each.re)]
+            )
             if undone:
                 self._touch(each.group)
                 changes += [RuleChange.of(change, name, change.members) for change in each.group.take(undone)]
             self._put(each, each._replace(re=at) if each.le < at else None)
+        self._columns = RuleColumns.of(self._standing, self._set.schema)
         put_in_order(changes)
         return list(changes)
 
@@ -361,7 +366,13 @@ class RuleSetOperator(Member):
     def _told(self) -> list[RuleInForce]:
         now = self._progress.now
         told = [
-            RuleInForce(each.rule.name, each.le, each.re, "put aside" if each.aside else "ended" if each.re <= now else "in force", each.aside)
+            RuleInForce(
+                each.rule.name,
+                each.le,
+                each.re,
+                "put aside" if each.aside else "ended" if each.re <= now else "in force",
+                each.aside,
+            )
             for each in self._standing
         ]
         return sorted([*told, *self._dropped], key=lambda each: (each.name, each.le))

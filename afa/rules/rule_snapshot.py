@@ -67,7 +67,9 @@ def restored(rules: Rules, blob: bytes, options: dict[str, Any]) -> RuleSetOpera
     return op
 
 
-def _stand(op: RuleSetOperator, name: str, text: str | None, le: int, re: int, aside: str | None, promised: int, blob: bytes) -> None:
+def _stand(
+    op: RuleSetOperator, name: str, text: str | None, le: int, re: int, aside: str | None, promised: int, blob: bytes
+) -> None:
     """Let a saved rule stand again: by the pattern that is given now, if it is of that, else by its text."""
     given = op._set.rules.get(name)
     candidates = [given] if given is not None and (text is None or given.text in (None, text)) else []

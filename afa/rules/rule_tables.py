@@ -21,10 +21,13 @@ RULE, AROUND = "rule", ("rule", "le", "re", "diff", "members")
 
 
 class RuleColumns(NamedTuple):
-    """The columns of a set: those of keys, then of matches, by name; ``keys``: by rule the labels of its key."""
+    """The columns of a set: those of keys, then of matches, by name.
+
+    ``keys``: by rule the labels of its key, with the lifetime in which it has this key: rules of one name may have others.
+    """
 
     fields: dict[str, Field]
-    keys: dict[str, Sequence[str]]
+    keys: dict[str, list[tuple[int, int, Sequence[str]]]]
     shown: Schema
     has_members: bool = False
 
@@ -32,7 +35,7 @@ class RuleColumns(NamedTuple):
     def of(cls, standing: Iterable[Any], events: Schema) -> RuleColumns:
         """Make them of rules. Raises `AfaError` where columns of one name have two types, or the name of a column beside them."""
         fields: dict[str, Field] = {}
-        keys: dict[str, Sequence[str]] = {}
+        keys: dict[str, list[tuple[int, int, Sequence[str]]]] = {}
         times: set[str] = set()
         dates: set[str] = set()
         plain: set[str] = set()
@@ -41,7 +44,7 @@ class RuleColumns(NamedTuple):
         for each in sorted(standing, key=lambda each: (each.group.operator._core.keys is None, each.rule.name)):
             core, name = each.group.operator._core, each.rule.name
             labels = core.keys.labels if core.keys else ()
-            keys[name] = labels
+            keys.setdefault(name, []).append((each.le, each.re, labels))
             members = members or core.members is not None
             of_rule = [known[label] for label in labels if label in known] + list(core.shown.fields)
             for field in of_rule:
@@ -61,12 +64,16 @@ class RuleColumns(NamedTuple):
         shown = events._replace(fields=tuple(fields.values()), times=tuple(times), dates=tuple(dates), instant=None)
         return cls(fields, keys, shown, members)
 
+    def labels_of(self, change: Any) -> Sequence[str]:
+        """Return the labels of the key of a change's rule: that of its name in whose lifetime the match lies."""
+        return next((labels for le, re, labels in self.keys.get(change.rule, ()) if le <= change.le < re), ())
+
 
 def table_of_changes(changes: Sequence[Any], like: Table, columns: RuleColumns, front: Core) -> Any:
     """Return changes of rules as a table of the kind of another."""
     rows = []
     for change in changes:
-        labels = columns.keys.get(change.rule, ())
+        labels = columns.labels_of(change)
         parts = change.key if len(labels) > 1 else (change.key,)
         rows.append(dict(zip(labels, parts)) | dict(zip(change.payload._fields, change.payload)))
     made: list[Any] = [[change.rule for change in changes], *([row.get(name) for row in rows] for name in columns.fields)]

@@ -85,8 +85,8 @@ class Rules(Pattern):
     def of_folder(cls, folder: Any, *, event: Any, key: Any = None, tick: str | None = None) -> Rules:
         """Read the rules of a folder: each file ``NAME.sase``, ``NAME.sql`` or ``NAME.py`` is the rule NAME.
 
-        A file of Python is run, and has one pattern. Other files, and those whose names begin with a dot, are refused, as are two of
-        one name.
+        A file of Python is run, and has one pattern. Files whose names begin with a dot are left out; all others are refused, and
+        two of one name.
         """
         return cls(files_of(folder), event=event, key=key, tick=tick)
 
@@ -109,7 +109,11 @@ class Rules(Pattern):
             pattern = query(given, event=self._event, tick=self._tick)
         else:
             pattern = pattern_of(given, "the text of a query, a query or an automaton")
-        if isinstance(pattern, Rules) or getattr(pattern, "links", None) is not None or getattr(pattern, "ranked", None) is not None:
+        if (
+            isinstance(pattern, Rules)
+            or getattr(pattern, "links", None) is not None
+            or getattr(pattern, "ranked", None) is not None
+        ):
             raise AfaError(f"expected a pattern with one operator for a stream but got {pattern!r}")
         self._check_event(pattern)
         if pattern.key is not None:
@@ -216,7 +220,8 @@ def _pattern_in(file: Path) -> Any:
     """Run a file of Python, and return the one pattern in it."""
     name = f"afa_rule_{file.stem}_{next(COUNTER)}"
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(file.resolve())))
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # annotations of its schemas are resolved through it
     try:
