@@ -155,6 +155,7 @@ __all__ = [
     "Query",
     "QueryError",
     "Reasons",
+    "Rules",
     "SnapshotError",
     "Statistics",
     "Time",

@@ -16,7 +16,7 @@ from afa.errors import AfaError, ChangeError, LateEventError
 from afa.model.automaton import Automaton
 from afa.model.renamed import time_of
 from afa.operator.call import Core
-from afa.operator.options import Options, options_of
+from afa.operator.options import options_of
 from afa.operator.statistics import Statistics
 from afa.operator.tables import items_of, opened
 from afa.rules.held_events import HeldEvents
@@ -96,7 +96,7 @@ class RuleSetOperator(Member):
         tick = said.tick or rules.tick
         self._key = rules.key if said.key is None else rules.checked_key(said.key)
         self._front = Core(
-            Automaton(start="0", final={"0"}, arcs=[], event=rules.event), Options(**({"tick": tick} if tick else {}))
+            Automaton(start="0", final={"0"}, arcs=[], event=rules.event), options_of({"tick": tick} if tick else {})
         )
         self._reach = ticks_of_duration(reach, tick, "reach") if reach else 0
         if self._reach < 0:
@@ -166,7 +166,7 @@ class RuleSetOperator(Member):
 
     def _carry_out(self, items: Iterable[Any]) -> Output:
         """Take items in order; return the minimal difference of all rules, and the watermark if it moved."""
-        taken = [found for item in items if (found := self._checked(item)) is not None]
+        taken: list[Any] = [found for item in items if (found := self._checked(item)) is not None]
         les = [item.le for item in taken if isinstance(item, Change)]
         promises = [item for item in taken if isinstance(item, Punctuation)]
         changes: list[Change] = []

@@ -87,7 +87,7 @@ def test_columns_of_one_name_have_one_type() -> None:
 
 
 def test_keys_are_fields() -> None:
-    with pytest.raises(AfaError, match="expected fields of .* as key but got 'shop'"):
+    with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
         Rules({"a": LARGE}, event=Pay, key="shop")
     with pytest.raises(AfaError, match="got a function"):
         Rules({"a": LARGE}, event=Pay, key=lambda event: event.card)
@@ -120,8 +120,8 @@ def test_late_is_told_once() -> None:
     op.push_many([retract(Pay("x", 1), 2), Punctuation(5), insert(Pay("x", 1), 4)])
     assert [(change.le, change.diff) for change in told] == [(2, -1), (4, 1)]
     assert op.statistics.late == 2
+    other = Operator(made(a=LARGE))
     with pytest.raises(LateEventError, match="expected le >= 5"):
-        other = Operator(made(a=LARGE))
         other.push_many([Punctuation(5), insert(Pay("x", 1), 4)])
 
 
@@ -193,7 +193,7 @@ def test_a_folder(tmp_path: Path) -> None:
         Rules.of_folder(tmp_path, event=Pay)
     (tmp_path / "two.sql").unlink()
     (tmp_path / "notes.txt").write_text("")
-    with pytest.raises(AfaError, match="expected files .sase, .sql, .py in a folder of rules but got 'notes.txt'"):
+    with pytest.raises(AfaError, match=r"expected files .sase, .sql, .py in a folder of rules but got 'notes.txt'"):
         Rules.of_folder(tmp_path, event=Pay)
     with pytest.raises(AfaError, match="expected a folder of rules"):
         Rules.of_folder(tmp_path / "none", event=Pay)
