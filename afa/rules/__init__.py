@@ -1,10 +1,11 @@
 """Many rules in one operator: a set of patterns over one stream, each match with the rule whose it is.
 
-rules               `Rules`: what a set is made of, out of a dict or a folder
+rules               `Rules`, the set, which makes operators
+rule_texts          what a set is made of, read from a dict or a folder
 rule_set_operator   the operator: which rules see an event, what they tell, rules that come and go
 own_operator        a rule with an operator of its own: what runs a rule, the reference for all that is faster
 held_events         the events from which a rule may still begin in the past
 rule_tables         matches of many rules as one table
-rule_snapshot       all of it as bytes; restored with other rules
+rule_snapshot       restored from bytes, with the same rules or others
 found_rules         the matches of a set in a whole frame
 """

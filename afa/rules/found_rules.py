@@ -7,12 +7,12 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.io.answer import Answer
-from afa.rules.rules import Rule, Rules
+from afa.rules.rule_texts import Rule, RuleTexts
 from afa.schema import Field
 from punctuation.door import table_of
 
 
-def found_rules(rules: Rules, frame: Any, find: Callable[..., Any]) -> Any:
+def found_rules(rules: RuleTexts, frame: Any, find: Callable[..., Any]) -> Any:
     """Return the matches in a frame as one like it. ``find`` finds those of one pattern in a frame, given its key.
 
     By ``le``, then ``re``, then the rule.
@@ -46,5 +46,5 @@ def found_rules(rules: Rules, frame: Any, find: Callable[..., Any]) -> Any:
     return Answer(table.columns, [Field(name, None, True) for name in table.column_names], {}).to(like)
 
 
-def _key_of(rule: Rule, rules: Rules) -> Any:
+def _key_of(rule: Rule, rules: RuleTexts) -> Any:
     return None if rule.pattern.key is not None else rules.key

@@ -17,13 +17,15 @@ from afa.model.automaton import Automaton
 from afa.model.renamed import time_of
 from afa.operator.call import Core
 from afa.operator.options import options_of
+from afa.operator.plain_data import plain
 from afa.operator.statistics import Statistics
 from afa.operator.tables import items_of, opened
 from afa.rules.held_events import HeldEvents
 from afa.rules.own_operator import OwnOperator
 from afa.rules.rule_tables import RuleColumns, answer
-from afa.rules.rules import SET, Rule, Rules
+from afa.rules.rule_texts import SET, Rule, RuleTexts
 from afa.schema import as_ticks
+from punctuation import sealed
 from punctuation.calls import Calls, Member, whole
 from punctuation.durations import ticks_of_duration
 from punctuation.late import Late
@@ -31,6 +33,7 @@ from punctuation.progress import Marks, Progress
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
+MAGIC, VERSION = b"AFAS", 1
 TAKES = ("key", "window", "order_by", "engine", "late", "tick", "longest", "members", "lineage", "partial_matches", "max_bytes")
 OF_SET = ("key", "window", "order_by", "late", "tick")
 """What is not handed to each rule as it is."""
@@ -83,7 +86,7 @@ class RuleSetOperator(Member):
 
     ends = True
 
-    def __init__(self, rules: Rules, *, reach: Any = 0, **options: Any) -> None:
+    def __init__(self, rules: RuleTexts, *, reach: Any = 0, **options: Any) -> None:
         said = options_of(options)
         wrong = [name for name in said.said if name not in TAKES]
         if wrong:
@@ -403,10 +406,18 @@ class RuleSetOperator(Member):
 
     def snapshot(self) -> bytes:
         """Return the set's state as bytes, plain data: `afa.rules.rule_snapshot`."""
-        from afa.rules.rule_snapshot import saved
-
-        found: bytes = self._calls.call(saved, self)
+        found: bytes = self._calls.call(self._saved)
         return found
+
+    def _saved(self) -> bytes:
+        rules = [
+            [each.rule.name, each.rule.text, each.le, each.re, each.aside, each.group.promised, each.group.operator._snapshot()]
+            for each in self._standing
+        ]
+        held = [[tuple(change.payload), change.le, change.re, change.diff] for change in self._held.between(BEGINNING)]
+        schema = [[field.name, getattr(field.type, "__name__", "any")] for field in self._set.schema.fields]
+        marks, late = list(self._progress.marks()), self._late.count
+        return sealed.seal(MAGIC, VERSION, plain([schema, self._reach, marks, late, self._output, rules, held]))
 
     def _check(self) -> None:
         for each in self._standing:

@@ -1,4 +1,4 @@
-"""A set of rules as bytes, restored with the same rules or others; what becomes of each stands in SEMANTICS.md, Rules."""
+"""Restore a set of rules with the same rules or others; what becomes of each stands in SEMANTICS.md, Rules."""
 
 from __future__ import annotations
 
@@ -6,35 +6,19 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
-from afa.operator.plain_data import plain
 from afa.operator.snapshot import unseal
 from afa.rules.own_operator import OwnOperator
-from afa.rules.rule_set_operator import RuleInForce, RuleSetOperator, StandingRule
+from afa.rules.rule_set_operator import MAGIC, VERSION, RuleInForce, RuleSetOperator, StandingRule
 from afa.rules.rule_tables import RuleColumns
-from afa.rules.rules import Rule, Rules
-from punctuation import sealed
+from afa.rules.rule_texts import Rule, RuleTexts
 from punctuation.progress import Marks
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import FOREVER
 
-MAGIC, VERSION = b"AFAS", 1
 PARTS = 7
 
 
-def saved(op: RuleSetOperator) -> bytes:
-    """Return the state of a set, within a call."""
-    rules = [
-        [each.rule.name, each.rule.text, each.le, each.re, each.aside, each.group.promised, each.group.operator._snapshot()]
-        for each in op._standing
-    ]
-    held = [[tuple(change.payload), change.le, change.re, change.diff] for change in op._held.between(BEGINNING)]
-    schema = [[field.name, getattr(field.type, "__name__", "any")] for field in op._set.schema.fields]
-    return sealed.seal(
-        MAGIC, VERSION, plain([schema, op._reach, list(op._progress.marks()), op._late.count, op._output, rules, held])
-    )
-
-
-def restored(rules: Rules, blob: bytes, options: dict[str, Any]) -> RuleSetOperator:
-    """Make the operator of rules that `saved` saved, with the options that it was made with.
+def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetOperator:
+    """Make the operator of rules that its ``snapshot`` saved, with the options that it was made with.
 
     Raises
     ------
@@ -48,7 +32,7 @@ def restored(rules: Rules, blob: bytes, options: dict[str, Any]) -> RuleSetOpera
     try:
         schema, reach, marks, late, output, saved_rules, held = parts
         options.setdefault("reach", reach)
-        op = RuleSetOperator(Rules({}, event=rules.event, key=rules.key, tick=rules.tick), **options)
+        op = RuleSetOperator(type(rules)({}, event=rules.event, key=rules.key, tick=rules.tick), **options)
         if schema != [[field.name, getattr(field.type, "__name__", "any")] for field in rules.schema.fields]:
             raise SnapshotError(f"expected a snapshot of a set over {rules.schema.describe()} but got one over {schema}")
         if op._reach != reach:
