@@ -170,7 +170,7 @@ class RuleSetOperator(Member):
     def _carry_out(self, items: Iterable[Any]) -> Output:
         """Take items in order; return the minimal difference of all rules, and the watermark if it moved."""
         taken: list[Any] = [found for item in items if (found := self._checked(item)) is not None]
-        les = [item.le for item in taken if isinstance(item, Change)]
+        les: list[Any] = [item.le for item in taken if isinstance(item, Change)]
         promises = [item for item in taken if isinstance(item, Punctuation)]
         changes: list[Change] = []
         for standing in self._standing:
@@ -180,7 +180,7 @@ class RuleSetOperator(Member):
             sees_all = not les or (le <= min(les) and max(les) < re)
             mine = taken if sees_all else [item for item in taken if isinstance(item, Punctuation) or le <= item.le < re]
             if len(mine) > 0:
-                changes += [change for change in self._asked(standing, mine) if change.le < re]
+                changes += [change for change in self._asked(standing, mine) if change.le is not None and change.le < re]
         self._forget()
         put_in_order(changes)
         return [*changes, *(self._final() if promises else ())]
