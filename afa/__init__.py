@@ -23,7 +23,7 @@ Core: what matches
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     chained        operators one after another, as one (above the package `speculation`)
     language/      queries as text, as Python and as SQL
-    rules/         many rules in one operator: what they share, and which events concern them
+    rules/         many rules in one operator, each match with its rule; what rules share, which events concern them
     journal html_tables   all or nothing; small tables for notebooks
 
 Adapters: where events come from, and where matches go
@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from afa.operator.checkpoint import Checkpoint
     from afa.replay.backtest import backtest
     from afa.replay.find import find
+    from afa.rules.rules import Rules
 
 __version__ = "0.1.0"
 
@@ -154,6 +155,7 @@ __all__ = [
     "Query",
     "QueryError",
     "Reasons",
+    "Rules",
     "SnapshotError",
     "Statistics",
     "Time",
@@ -188,6 +190,7 @@ LAZY = {
     "Funnel": "afa.explain.funnel.funnel",
     "Query": "afa.language.query",
     "Reasons": "afa.explain.reasons.explaining",
+    "Rules": "afa.rules.rules",
     "backtest": "afa.replay.backtest",
     "find": "afa.replay.find",
     "prepared": "afa.frames.prepared",

@@ -39,6 +39,11 @@ class Change(NamedTuple):
         return None
 
     @property
+    def rule(self) -> str | None:
+        """The rule of a set (`afa.Rules`) whose match it is. None: it is of no set."""
+        return None
+
+    @property
     def because(self) -> Any:
         """Why the match came or went, as `afa.Reasons` tells it (`afa.explain.reasons.Because`). None: it was not asked."""
         return None
@@ -72,6 +77,48 @@ class Announced(Change):
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
         return f"Change({fields}, members={self.members!r})"
+
+
+class RuleChange(Change):
+    """A change of a match of one rule of a set. The rule is part of what the match is: equal changes are of one rule."""
+
+    @classmethod
+    def of(cls, change: Change, rule: str, members: Any = None) -> RuleChange:
+        """Return a change as one of a rule."""
+        made = cls._make(change)
+        made.__dict__.update(_rule=rule, _members=members)
+        return made
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        found: str = self.__dict__["_rule"]
+        return found
+
+    @property
+    def members(self) -> Any:
+        """What was told of the events behind the match when it was announced."""
+        return self.__dict__["_members"]
+
+    def _replace(self, /, **fields: Any) -> RuleChange:
+        return RuleChange.of(Change(*self)._replace(**fields), self.rule, self.members)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleChange) and self.rule == other.rule and tuple(self) == tuple(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.rule, tuple(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RuleChange.of, (Change(*self), self.rule, self.members)
+
+    def __repr__(self) -> str:
+        told = {"rule": self.rule} | ({} if self.members is None else {"members": self.members})
+        fields = ", ".join(f"{name}={value!r}" for name, value in (*zip(self._fields, self), *told.items()))
+        return f"Change({fields})"
 
 
 def insert(payload: Any, le: Time | None = None, re: Time | None = None, *, key: Any = None) -> Change:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from afa.change import Change
+from afa.change import Change, RuleChange
 from afa.errors import AfaError, ChangeError
 from afa.io.answer import Answer
 from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
@@ -25,7 +25,7 @@ from speculation.waiting import copies_of, ints, net
 
 
 def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
-    """Merge changes of equal key, payload and lifetime; changes that cancel out disappear.
+    """Merge changes of equal key, payload and lifetime, and rule (`afa.Rules`); changes that cancel out disappear.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     >>> consolidate([])
     []
     """
-    sums: dict[tuple[Hashable, Any, Any, Any], int] = {}
+    sums: dict[tuple[Hashable, Any, Any, Any, Any], int] = {}
     for change in changes:
         if isinstance(change, Change):
-            match = (any_payload(change.key), any_payload(change.payload), change.le, change.re)
+            match = (any_payload(change.key), any_payload(change.payload), change.le, change.re, change.rule)
             sums[match] = added(sums.get(match, 0), as_diff(change.diff, change.payload), change.payload, change.le)
-    left = [Change(payload, le, re, diff, key) for (key, payload, le, re), diff in sums.items() if diff]
-    return sorted(left, key=_lifetime)
+    left = [(Change(payload, le, re, diff, key), rule) for (key, payload, le, re, rule), diff in sums.items() if diff]
+    return sorted((each if rule is None else RuleChange.of(each, rule) for each, rule in left), key=_lifetime)
 
 
 def _lifetime(change: Change) -> tuple[int, int]:

@@ -263,6 +263,11 @@ def checked(change: Any) -> Change:
     if not isinstance(change, Change) or isinstance(change.payload, Arc):
         raise ChangeError(f"expected a change of an event or match, or a Punctuation, but got {change!r}")
     payload = any_payload(change.payload)
+    if change.rule is not None:
+        raise ChangeError(
+            f"expected changes of one pattern, or tables of a set of rules with their column 'rule', but got a change of the rule "
+            f"{change.rule!r}: {change!r}"
+        )
     if change.le is None:
         raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
     if change.le == FOREVER:

@@ -20,6 +20,8 @@ from afa.language.sql_query import over_columns
 from afa.language.stacked_query import OF_EACH, StackedQuery
 from afa.model.renamed import renamed
 from afa.operator.options import OF_FIND, FindOptions, Options, Unpack, check_options, takes_options
+from afa.rules.found_rules import found_rules
+from afa.rules.rules import Rules
 from afa.schema import Schema
 
 
@@ -89,7 +91,7 @@ def find(
 
     Parameters
     ----------
-    pattern : Automaton, Query, words of `afa.language`, text of a query in SQL, or what else makes operators
+    pattern : Automaton, Query, words of `afa.language`, text of a query in SQL, `afa.Rules`, or what else makes operators
         A query has its own key, window and order; of text the columns of the frame are the fields of the events.
     frame : pandas, polars, Arrow, DuckDB relation, dict of columns; or files: str, Path, list of these, or pyarrow.dataset.Dataset
         Its columns are the event's fields, the key and the times; others may stay. Files, or a folder of them, are read row group
@@ -157,6 +159,15 @@ def find(
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
     said, threads = taken_options(options, "find", OF_FIND, threads)
+    if isinstance(pattern, Rules):
+
+        def of_rule(rule: Any, key: Any) -> Any:
+            given: Any = said.said if key is None or said.key is not None else {**said.said, "key": key}
+            if rule.key is not None:
+                given = {name: value for name, value in given.items() if name != "key"}
+            return find(rule, frame, time=time, until=until, diff=diff, end=end, threads=threads, device=device, **given)
+
+        return found_rules(pattern, frame, of_rule)
     history: LaneHistory | None = None
     if is_stored(frame):
         if device is not None:

@@ -39,6 +39,7 @@ MODULES = {
     "possible": "tests.uncertain.possible_worlds",
     "history": "tests.replay.history_worlds",
     "feeds": "tests.feeds.worlds",
+    "rules": "tests.rules.set_worlds",
 }
 
 

@@ -1,0 +1,187 @@
+"""Read the rules of a set: patterns by name over one class of events, out of a dict or of the files of a folder."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import itertools
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from afa.errors import AfaError
+from afa.language.query import query
+from afa.language.sql_query import sql
+from afa.model.automaton import Automaton
+from afa.model.option_values import names_of
+from afa.operator.contract import Pattern
+from afa.operator.patterns import pattern_of
+from afa.schema import Schema
+
+SUFFIXES = (".sase", ".sql", ".py")
+"""The files that are rules."""
+COUNTER = itertools.count()
+SET = "a set of rules"
+
+
+class Rule(NamedTuple):
+    """A pattern with its name; ``text``: as it was given, where it was text."""
+
+    name: str
+    pattern: Pattern
+    text: str | None = None
+
+
+class RuleTexts(Pattern):
+    """The patterns of a set, read by name; `afa.Rules` makes operators of them."""
+
+    def __init__(self, patterns: Mapping[str, Any], *, event: Any, key: Any = None, tick: str | None = None) -> None:
+        if not isinstance(patterns, Mapping):
+            raise AfaError(f"expected a dict of patterns by name but got {patterns!r}")
+        self._tick = tick
+        self._event = event if isinstance(event, type) else _event_of(event)
+        self.schema = Schema.of(self._event, "event")._replace(tick=tick)
+        self._key = None if key is None else self.checked_key(key)
+        self.rules = {name: self.rule(name, given) for name, given in patterns.items()}
+
+    @classmethod
+    def of_folder(cls, folder: Any, *, event: Any, key: Any = None, tick: str | None = None) -> Any:
+        """Read the rules of a folder: each file ``NAME.sase``, ``NAME.sql`` or ``NAME.py`` is the rule NAME.
+
+        A file of Python is run, and has one pattern. Files whose names begin with a dot are left out; all others are refused, and
+        two of one name.
+        """
+        return cls(files_of(folder), event=event, key=key, tick=tick)
+
+    def rule(self, name: Any, given: Any) -> Rule:
+        """Read one more rule of these events. The set stays as it is."""
+        if not isinstance(name, str) or not name:
+            raise AfaError(f"expected the name of a rule, a text, but got {name!r}")
+        try:
+            return self._read(name, given)
+        except AfaError as error:
+            raise type(error)(f"rule {name!r}: {error}") from error
+        except RecursionError as error:
+            raise AfaError(f"rule {name!r}: expected a query of fewer levels; the text nests too deeply") from error
+
+    def _read(self, name: str, given: Any) -> Rule:
+        text = given if isinstance(given, str) else None
+        if text is not None and "match_recognize" in text.lower():
+            pattern = sql(text, event=self._event, tick=self._tick)
+        elif text is not None or hasattr(given, "query"):
+            pattern = query(given, event=self._event, tick=self._tick)
+        else:
+            pattern = pattern_of(given, "the text of a query, a query or an automaton")
+        if (
+            isinstance(pattern, RuleTexts)
+            or getattr(pattern, "links", None) is not None
+            or getattr(pattern, "ranked", None) is not None
+        ):
+            raise AfaError(f"expected a pattern with one operator for a stream but got {pattern!r}")
+        self._check_event(pattern)
+        if pattern.key is not None:
+            self.checked_key(pattern.key)
+        return Rule(name, pattern, text)
+
+    def _check_event(self, pattern: Pattern) -> None:
+        own = pattern.events
+        if own is None:
+            raise AfaError(f"expected a pattern of events {self.schema.describe()} but got one of any events")
+        if own.cls is self._event:
+            return
+        known = {field.name: field for field in self.schema.fields}
+        for field in own.fields:
+            if field.name not in known:
+                raise AfaError(f"expected fields of {self.schema.describe()} but got {field.name!r}")
+        raise AfaError(f"expected a pattern of the class of the events, {self.schema.describe()}, but got {own.describe()}")
+
+    def checked_key(self, key: Any) -> Any:
+        """Return a key; refuse one that is not made of fields of the events."""
+        if callable(key):
+            raise AfaError(f"expected fields of the events as the key of {SET} but got a function, {key!r}")
+        for field in names_of(key, "key"):
+            if field not in {field.name for field in self.schema.fields}:
+                raise AfaError(f"expected fields of {self.schema.describe()} as key but got {field!r}")
+        return key
+
+    # -- as a pattern ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def automaton(self) -> Automaton:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise AfaError(f"expected one pattern here but got {SET}: Operator and afa.find take it, or give each rule by itself")
+
+    @property
+    def event(self) -> type:
+        return self._event
+
+    @property
+    def key(self) -> Any:
+        return self._key
+
+    @property
+    def tick(self) -> str | None:
+        return self._tick
+
+    @property
+    def shown(self) -> Schema:
+        self._refuse()
+
+    def operator_by(self, key: str, /, *args: Any, **options: Any) -> Any:
+        self._refuse()
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __repr__(self) -> str:
+        return f"Rules({', '.join(map(repr, self.rules))})"
+
+
+def _event_of(given: Any) -> type:
+    """Return the class of events that a table or an Arrow schema says."""
+    found = query("PATTERN SEQ(_ a) WITHIN 1 RETURN 1 AS one", event=given)
+    return found.event
+
+
+def files_of(folder: Any) -> dict[str, Any]:
+    """Return by name what the files of a folder say: text, or the pattern of a file of Python."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise AfaError(f"expected a folder of rules but got {str(folder)!r}")
+    found: dict[str, Any] = {}
+    for file in sorted(path.iterdir()):
+        if file.name.startswith(".") or file.name == "__pycache__":
+            continue
+        if file.suffix not in SUFFIXES or not file.is_file():
+            raise AfaError(f"expected files {', '.join(SUFFIXES)} in a folder of rules but got {file.name!r}")
+        if file.stem in found:
+            raise AfaError(f"expected one file of each name but got two rules {file.stem!r} in {path.name}")
+        try:
+            found[file.stem] = _pattern_in(file) if file.suffix == ".py" else file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise AfaError(f"rule {file.stem!r}: expected text in {file.name} but got {error}") from error
+    if not found:
+        raise AfaError(f"expected rules in {str(folder)!r} but got an empty folder")
+    return found
+
+
+def _pattern_in(file: Path) -> Any:
+    """Run a file of Python, and return the one pattern in it."""
+    name = f"afa_rule_{file.stem}_{next(COUNTER)}"
+    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(file.resolve())))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # annotations of its schemas are resolved through it
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise AfaError(f"rule {file.stem!r}: {file.name} raised {type(error).__name__}: {error}") from error
+    found = {id(each): each for each in vars(module).values() if isinstance(each, (Automaton, Pattern))}
+    if len(found) != 1:
+        raise AfaError(f"rule {file.stem!r}: expected one pattern in {file.name} but got {len(found)}")
+    return next(iter(found.values()))

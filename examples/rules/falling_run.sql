@@ -1,0 +1,7 @@
+SELECT * FROM payments MATCH_RECOGNIZE (
+  PARTITION BY card ORDER BY at
+  MEASURES FIRST(A.amount) AS high, LAST(B.amount) AS low
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (A B B+) WITHIN INTERVAL '1' HOUR
+  DEFINE A AS amount > 100, B AS amount < PREV(amount)
+)

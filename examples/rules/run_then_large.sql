@@ -1,0 +1,7 @@
+SELECT * FROM payments MATCH_RECOGNIZE (
+  PARTITION BY card ORDER BY at
+  MEASURES COUNT(S.amount) AS small_ones, LAST(L.amount) AS large_one
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (S+ L) WITHIN INTERVAL '1' HOUR
+  DEFINE S AS amount < 20, L AS amount > 400
+)

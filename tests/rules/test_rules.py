@@ -1,0 +1,217 @@
+"""Sets of rules: random worlds, what a set takes and refuses, rules that are put aside, snapshots with other rules."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import random
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import afa
+from afa import AfaError, Arc, Automaton, ChangeError, LateEventError, Operator, Punctuation, Rules, SnapshotError, insert, retract
+from speculation import Cleanse, Consolidate, consolidate
+from tests.rules.set_worlds import WORLDS
+
+
+class Pay(NamedTuple):
+    card: str
+    amount: int
+
+
+LARGE = "PATTERN SEQ(Pay a) WHERE a.amount > 9 WITHIN 5 RETURN a.amount"
+TWO = "PATTERN SEQ(Pay a, Pay b) WHERE skip_till_any_match(a, b) { a.amount < 3 and b.amount > 5 } WITHIN 20 RETURN b.amount"
+RAISES = Automaton(start="0", final={"1"}, event=Pay, arcs=[Arc("0", "1", lambda e, r: 1 // (e.amount - 7) >= 0, name="divides")])
+
+
+def made(**rules: Any) -> Rules:
+    return Rules(rules, event=Pay, key="card")
+
+
+def test_random_sets() -> None:
+    WORLDS.run("1", range(12), more_than={"matches": 100, "add": 1, "table": 5, "promise": 3})
+
+
+def test_rules_with_equal_matches_are_two() -> None:
+    op = Operator(made(a=LARGE, b=LARGE))
+    out = op.push(insert(Pay("x", 20), 1))
+    assert [change.rule for change in out] == ["a", "b"]
+    assert out[0] != out[1]
+    assert len(set(out)) == 2
+    assert out[0]._replace(diff=-1).rule == "a"
+    assert pickle.loads(pickle.dumps(out[0])) == out[0] == copy.copy(out[0])
+    assert repr(out[0]).endswith("key='x', rule='a')")
+
+
+def test_stages_behind_a_set_keep_its_rules_apart() -> None:
+    op = Operator(made(a=LARGE, b=LARGE))
+    out = op.push(insert(Pay("x", 20), 1))
+    assert [change.rule for change in consolidate(out)] == ["a", "b"]
+    assert consolidate([*out, out[0]._replace(diff=-1)]) == [out[1]]
+    for stage in (Consolidate(), Cleanse(0)):
+        with pytest.raises(
+            ChangeError, match="tables of a set of rules with their column 'rule', but got a change of the rule 'a'"
+        ):
+            stage.push(out[0])
+    table = op.push_many(pa.table({"card": ["y"], "amount": [30], "le": [2]}))
+    assert table.column("rule").to_pylist() == ["a", "b"]
+    back = table.set_column(table.column_names.index("diff"), "diff", pa.array([-1, -1]))
+    found = Consolidate(per="call").push_many(pa.concat_tables([table, back.slice(0, 1)]))
+    assert found.column("rule").to_pylist() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"bad": "PATTERN SEQ(Pay a) WHERE a.size > 9 WITHIN 5 RETURN a.amount"}, "rule 'bad': .*size"),
+        ({"bad": "nonsense"}, "rule 'bad': "),
+        ({"bad": "SELECT * FROM t MATCH_RECOGNIZE (nonsense)"}, "rule 'bad': "),
+        ({"bad": 7}, "rule 'bad': expected the text of a query, a query or an automaton but got 7"),
+        ({"": LARGE}, "expected the name of a rule"),
+        ({"bad": Automaton(start="0", final={"0"}, arcs=[])}, "rule 'bad': expected a pattern of events .* any events"),
+        ({"bad": LARGE + " " * 9 + "(" * 9000}, "rule 'bad': "),
+    ],
+)
+def test_a_rule_that_can_not_be_read_is_named(rules: dict[str, Any], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        Rules(rules, event=Pay)
+
+
+def test_hostile_texts_are_refused_by_name() -> None:
+    rng = random.Random(1)
+    for _ in range(300):
+        text = list(rng.choice((LARGE, TWO)))
+        for _ in range(rng.randint(1, 6)):
+            place = rng.randrange(len(text))
+            text[place] = rng.choice(("", "(", ")", "{", "~", "\0", "9" * 30, " and ", "SEQ", text[place] * 3))
+        try:
+            made(hostile="".join(text))
+        except AfaError as error:
+            assert str(error).startswith("rule 'hostile': ")  # noqa: PT017  (what it says, of any that is raised)
+
+
+def test_columns_of_one_name_have_one_type() -> None:
+    with pytest.raises(AfaError, match="rule 'b': expected one type of the column 'x' in all rules but got int and str"):
+        Operator(
+            made(
+                a=LARGE.replace("RETURN a.amount", "RETURN a.amount AS x"), b=LARGE.replace("RETURN a.amount", "RETURN a.card AS x")
+            )
+        )
+
+
+def test_keys_are_fields() -> None:
+    with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
+        Rules({"a": LARGE}, event=Pay, key="shop")
+    with pytest.raises(AfaError, match="got a function"):
+        Rules({"a": LARGE}, event=Pay, key=lambda event: event.card)
+
+
+def test_a_rule_that_raises_is_put_aside_alone(caplog: pytest.LogCaptureFixture) -> None:
+    op = Operator(made(good=LARGE, bad=RAISES))
+    with caplog.at_level(logging.WARNING):
+        out = op.push_many([insert(Pay("x", 20), 1), insert(Pay("x", 7), 2)])
+    assert [change.rule for change in out] == ["good"]
+    assert "rule 'bad' is put aside: ZeroDivisionError" in caplog.text
+    assert [(rule.name, rule.state) for rule in op.rules] == [("bad", "put aside"), ("good", "in force")]
+    assert [change.rule for change in op.push(insert(Pay("x", 30), 3))] == ["good"]
+    assert op.push(Punctuation(9)) == [Punctuation(9)]
+
+
+def test_what_is_no_event_refuses_the_call() -> None:
+    op = Operator(made(good=LARGE))
+    before = op.snapshot()
+    for wrong in (insert(("x", "y"), 1), insert(Pay("x", 1)), 7, Punctuation(3, where="amount > 3")):
+        with pytest.raises(AfaError):
+            op.push_many([insert(Pay("x", 20), 5), wrong])
+        assert op.snapshot() == before
+    assert [rule.state for rule in op.rules] == ["in force"]
+
+
+def test_late_is_told_once() -> None:
+    told: list[Any] = []
+    op = Operator(made(a=LARGE, b=TWO), late=told.append)
+    op.push_many([retract(Pay("x", 1), 2), Punctuation(5), insert(Pay("x", 1), 4)])
+    assert [(change.le, change.diff) for change in told] == [(2, -1), (4, 1)]
+    assert op.statistics.late == 2
+    other = Operator(made(a=LARGE))
+    with pytest.raises(LateEventError, match="expected le >= 5"):
+        other.push_many([Punctuation(5), insert(Pay("x", 1), 4)])
+
+
+def test_lifetimes() -> None:
+    op = Operator(made(a=LARGE))
+    op.push_many([insert(Pay("x", 20), 5), Punctuation(4)])
+    with pytest.raises(LateEventError, match="rule 'b': expected le >= 4, from where on events are held, but got le=3"):
+        op.add("b", LARGE, le=3)
+    with pytest.raises(AfaError, match=r"expected no rule 'a' in \[5, "):
+        op.add("a", LARGE, le=5)
+    with pytest.raises(AfaError, match="expected le < re"):
+        op.add("b", LARGE, le=6, re=6)
+    with pytest.raises(LateEventError, match="rule 'a': expected an end behind 4"):
+        op.remove("a", at=4)
+    with pytest.raises(AfaError, match="expected a rule in force beyond 6 but got 'b'; there are: a"):
+        op.remove("b")
+    assert [change.le for change in op.add("b", LARGE, le=5)] == [5]
+    assert [(change.rule, change.diff) for change in op.remove("a", at=5)] == [("a", -1)]
+
+
+def test_restore_with_other_rules() -> None:
+    op = Operator(made(stays=TWO, goes=LARGE))
+    op.push(insert(Pay("x", 1), 1))
+    other = Operator.restore(made(stays=TWO, comes=LARGE), op.snapshot())
+    assert [(rule.name, rule.le > 0, rule.state) for rule in other.rules] == [
+        ("comes", True, "in force"),
+        ("goes", False, "ended"),
+        ("stays", False, "in force"),
+    ]
+    assert [change.rule for change in other.push(insert(Pay("x", 20), 4))] == ["comes", "stays"]
+    assert [change.rule for change in other.push(insert(Pay("x", 30), 1))] == ["goes"]
+    blob = op.snapshot()
+    with pytest.raises(SnapshotError):
+        Operator.restore(made(stays=TWO), blob[:-3] + b"abc")
+    with pytest.raises(SnapshotError, match="expected a snapshot"):
+        Operator.restore(made(stays=TWO), Operator(RAISES).snapshot())
+
+
+def test_a_dropped_rule_is_told() -> None:
+    op = Operator(made(a=LARGE, b=RAISES))
+    op.push(insert(Pay("x", 20), 1))
+    other = Operator.restore(made(a=LARGE), op.snapshot())
+    assert [(rule.name, rule.state) for rule in other.rules] == [("a", "in force"), ("b", "dropped")]
+
+
+def test_find_is_what_an_operator_says() -> None:
+    rows = {"card": ["x", "y", "x"], "amount": [1, 20, 30], "le": [3, 1, 5]}
+    rules = made(a=LARGE, b=TWO)
+    for frame in (rows, pd.DataFrame(rows), pa.table(rows)):
+        found = afa.find(rules, frame)
+        pushed = Operator(rules).push_many([frame])[0]
+        assert [int(str(le)) for le in found["le"]] == [1, 5, 5]
+        assert sorted(map(str, found["rule"])) == sorted(map(str, pushed["rule"])) == ["a", "a", "b"]
+
+
+def test_doors_that_take_no_set_say_so() -> None:
+    with pytest.raises(AfaError, match="expected one pattern here but got a set of rules"):
+        made(a=LARGE).automaton  # noqa: B018  (it raises)
+    with pytest.raises(AfaError, match="can't be combined with a set of rules"):
+        Operator(made(a=LARGE), id="card")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "large.sase").write_text(LARGE)
+    (tmp_path / "two.sase").write_text(TWO)
+    assert list(Rules.of_folder(tmp_path, event=Pay).rules) == ["large", "two"]
+    (tmp_path / "two.sql").write_text(TWO)
+    with pytest.raises(AfaError, match="expected one file of each name but got two rules 'two'"):
+        Rules.of_folder(tmp_path, event=Pay)
+    (tmp_path / "two.sql").unlink()
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(AfaError, match=r"expected files .sase, .sql, .py in a folder of rules but got 'notes.txt'"):
+        Rules.of_folder(tmp_path, event=Pay)
+    with pytest.raises(AfaError, match="expected a folder of rules"):
+        Rules.of_folder(tmp_path / "none", event=Pay)
