@@ -462,7 +462,9 @@ def _events(asked: FeedAsked, of: str, kinds: Mapping[str, DataType]) -> tuple[l
             moment = F.try_to_timestamp(value)
         elif READ.get(kind) == "BIGINT" and asked.tick is not None:
             micros = F.try_multiply(value.cast("bigint"), F.lit(TICKS[asked.tick]))
-            moment = F.timestamp_micros(F.floor(micros / 1000).cast("bigint") if asked.tick == "ns" else micros)
+            if asked.tick == "ns":
+                micros = F.floor(micros.cast("decimal(20,0)") / 1000).cast("bigint")
+            moment = F.timestamp_micros(micros)
         else:
             hint = 'tick="ms", what an int counts' if READ.get(kind) == "BIGINT" else "a column of timestamps, text or ints"
             raise AfaError(f"expected {hint}, as the time of events is {name} {kind}, but got none")

@@ -15,8 +15,10 @@ from afa.schema import Field
 from punctuation.durations import has_unit, nanoseconds_of
 
 KINDS = {"tinyint": int, "smallint": int, "int": int, "bigint": int, "string": str, "boolean": bool}
-ORDERED = {"float": float, "double": float, "timestamp": int, "timestamp_ntz": int, "date": int}
-"""The types of columns of ids; those of versions besides. A time is microseconds since 1970."""
+"""The types of columns of ids."""
+ORDERED = {name: kind for name, kind in KINDS.items() if kind is not bool}
+ORDERED |= {"float": float, "double": float, "timestamp": int, "timestamp_ntz": int, "date": int}
+"""Those of versions. A time is microseconds since 1970."""
 ARROW = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
 
@@ -49,7 +51,7 @@ def message_options(said: Options, fields: Sequence[Field], events: StructType) 
     beside: dict[str, type] = {}
     for name in (*names, *([] if said.version is None else [said.version])):
         orders = name == said.version
-        known = KINDS | (ORDERED if orders else {})
+        known = ORDERED if orders else KINDS
         if name not in events.names:
             what = "version" if orders else "id"
             raise AfaError(f"expected a column {name!r}, which {what}= names, but got the columns {', '.join(events.names)}")

@@ -204,6 +204,14 @@ def test_columns_of_debezium_are_read_as_they_are(spark: Any) -> None:
     assert len(lines.transform(afa_spark.feed("debezium", columns=ORDERS, table="orders", **asked)).collect()) == len(one)
 
 
+@pytest.mark.parametrize(("tick", "said"), [("s", 1_790_000_000), ("ms", 1_790_000_000_123), ("ns", 1_790_000_000_123_456_789)])
+def test_ints_are_times_by_their_tick(spark: Any, tick: str, said: int) -> None:
+    lines = spark.createDataFrame([(json.dumps(order("c", 5, id=1, placed_at=said)),)], "value string")
+    asked: dict[str, Any] = {"columns": "id int, placed_at bigint", "key": "id", "time": "placed_at", "tick": tick}
+    [(micros,)] = lines.transform(afa_spark.feed("debezium", **asked)).selectExpr("unix_micros(le)").collect()
+    assert micros == said * {"s": 10**6, "ms": 10**3, "ns": 1}[tick] // {"s": 1, "ms": 1, "ns": 1000}[tick]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

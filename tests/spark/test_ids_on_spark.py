@@ -138,6 +138,7 @@ def test_rows_that_are_never_retracted_may_come_twice(spark: Any) -> None:
     [
         ({"id": "nothing"}, r"expected a column 'nothing', which id= names, but got the columns user, payment"),
         ({"id": "at"}, r"expected as an id a column of tinyint, .*, string, boolean but got at timestamp: cast it"),
+        ({"version": "flag"}, r"expected as a version a column of tinyint, .* but got flag boolean: cast it"),
         ({"version": "nothing"}, r"expected a column 'nothing', which version= names"),
         ({"on_repeat": None}, r"on_repeat="),
         ({"id": None}, r"id="),
@@ -145,6 +146,6 @@ def test_rows_that_are_never_retracted_may_come_twice(spark: Any) -> None:
     ],
 )
 def test_columns_that_name_no_event_are_refused(spark: Any, options: dict[str, Any], message: str) -> None:
-    rows = spark.createDataFrame([], SCHEMA)
+    rows = spark.createDataFrame([], f"{SCHEMA}, flag boolean")
     with pytest.raises(AfaError, match=message):
         rows.transform(afa_spark.match(PAIR, **ASKED | options))
