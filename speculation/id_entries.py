@@ -176,6 +176,11 @@ class IdEntries:
     def _put_versions(self, slots: Any, versions: Any) -> None:
         self.t[slots, k.IdSlot.version] = versions
 
+    def put_until(self, slots: Any, until: int) -> None:
+        """Let ids be remembered until an instant."""
+        self.t[slots, k.IdSlot.until] = until
+        self.m[k.IdCall.first_waiting] = min(self.m[k.IdCall.first_waiting], until)
+
     def slot(self, word: int) -> int | None:
         """Return the slot of a word; None: it has none."""
         self._one[_OF.name, 0] = word

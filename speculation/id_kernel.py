@@ -161,9 +161,9 @@ def versioned(m: IdCall, c: IdMessage, t: IdSlot, i: int, s: int, state: int) ->
     if version < t.version[s]:
         if sign > 0 and state != IN_FORCE:
             if state == WAITING:
-                t.held[s] = RETRACTED
+                t.held[s], t.until[s] = RETRACTED, le
                 m.waiting -= 1
-            if le > t.until[s]:
+            elif le > t.until[s]:
                 t.until[s] = le
         return SUPERSEDED
     if version == t.version[s]:

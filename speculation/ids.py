@@ -266,6 +266,15 @@ class Ids(Stage):
         known = self.entries.known()
         return int(self.entries.t[known, k.IdSlot.until].max()) if len(known) else None
 
+    @whole
+    def set_until(self, old: int, new: int) -> None:
+        """Let all ids that are remembered until one instant be remembered until another one."""
+        entries = self.entries
+        slots = np.flatnonzero((entries.t[:, k.IdSlot.held] != 0) & (entries.t[:, k.IdSlot.until] == old))
+        if len(slots):
+            self._journal.note(entries.put_until, slots, old)
+            entries.put_until(slots, new)
+
     def place_of(self, name: Any) -> int | None:
         """Return the place of the event in force of an id; None: there is none."""
         word = self.entries.find(name)

@@ -32,7 +32,7 @@ from afa.operator.members import MEMBERS
 from afa.operator.options import Options
 from afa.operator.tables import assemble
 from afa.spark import shared
-from afa.spark.bucket_ids import BucketIds
+from afa.spark.bucket_ids import UNKNOWN, BucketIds
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import WaitingRows, Windows, streams_of
 from afa.spark.job import BucketAnswer, Fault, Job
@@ -49,8 +49,6 @@ from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 FORMAT = 8
-UNKNOWN = FOREVER - 1
-"""The time of a retraction that says none, before there is a watermark."""
 OLDEST = 6
 """Formats are read from here on: that of 6 has no refused rows, that of 7 no ids."""
 

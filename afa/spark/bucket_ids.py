@@ -22,10 +22,13 @@ from afa.spark.job import Job
 from afa.state.sound import wanted
 from punctuation.late import Late
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.id_saved import columns_of, fill, joined, no_changes, numbers_of, part_of, stage_of
 from speculation.ids import Ids
 from speculation.stage_state import rows_of, stream_of
+
+UNKNOWN = FOREVER - 1
+"""The time of a retraction that says none, before there is a watermark."""
 
 
 class Told(Late):
@@ -58,15 +61,15 @@ class BucketIds:
     def take(self, rows: pa.Table | None, promised: int, present: int) -> pa.Table | None:
         """Take a promise and the messages behind it; return the changes. Late messages and faults are told.
 
-        ``present``: the time of retractions that say none, the same in all buckets.
+        ``present``: the time of retractions that say none, the same in all buckets; `UNKNOWN` before there is a watermark.
         """
         if rows is not None:
             rows = fitting(rows, self._schema)
             rows = rows.set_column(rows.column_names.index("le"), self._schema.field("le"), pc.fill_null(rows["le"], present))
         stream = b"" if rows is None or not rows.num_rows else stream_of(rows)
         if stream or promised > self._stage.promise:
-            self._fresh.append([promised, stream])
-        return self._taken(rows, promised)
+            self._fresh.append([promised, present, stream])
+        return self._taken(rows, promised, present)
 
     def told(self) -> Iterator[tuple[bool, Change, str]]:
         """Yield what was told since the last time: whether it is late, and no fault; the message with its key; why."""
@@ -74,6 +77,8 @@ class BucketIds:
             assert isinstance(policy, Told)
             found, policy.told = policy.told, []
             for change, reason in found:
+                if change.diff < 0 and not late and self._stage.version is not None and reason.endswith("its retraction only"):
+                    continue  # with versions a deletion needs no event
                 key = tuple(change.payload[name] for name in self._job.keys)
                 payload = {name: value for name, value in change.payload.items() if name not in ("le", "re", "diff")}
                 yield late, change._replace(payload=payload, key=key if len(key) > 1 else key[0]), reason
@@ -100,8 +105,10 @@ class BucketIds:
         stage.late, stage.faults = Told(), Told()
         self._stage = stage
 
-    def _taken(self, rows: pa.Table | None, promised: int) -> pa.Table | None:
+    def _taken(self, rows: pa.Table | None, promised: int, present: int) -> pa.Table | None:
         if promised > BEGINNING:
+            if self._stage.promise == BEGINNING:  # now there is a time for retractions that said none
+                self._stage.set_until(UNKNOWN, present)
             self._stage.push_many([Punctuation(promised)])
         if rows is None or not rows.num_rows:
             return rows
@@ -141,9 +148,9 @@ class BucketIds:
         return rows_of(stream, lambda table: table.columns if table is not None and table.columns.schema == wished else None)
 
     def _again(self, parts: Any) -> None:
-        for promised, stream in parts:
+        for promised, present, stream in parts:
             rows = table_of(stream) if stream else None
             if rows is not None:
                 rows.validate(full=True)
                 wanted("messages of this job", rows.schema == self._schema, rows.schema)
-            self._taken(rows, as_time(promised, "promised"))
+            self._taken(rows, as_time(promised, "promised"), as_time(present, "present"))

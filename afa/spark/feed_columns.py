@@ -161,7 +161,9 @@ def _check(asked: FeedAsked) -> None:
     if not asked.key:
         raise AfaError("expected key=, the columns that tell one row of the table from another, but got none")
     for name in names:
-        if name in MADE or (asked.facts and name == TYPE):
+        if "'" in name and '"' in name:
+            raise AfaError(f"expected columns whose names have one kind of quote but got {name!r}")
+        if name.lower() in MADE or (asked.facts and name.lower() == TYPE):
             raise AfaError(f"expected a row without a column {name!r}, which is made, but got one: leave it out, or rename it")
         if _kind(asked.columns[name].dataType) not in READ and asked.format in PATHS:
             raise AfaError(f"expected columns of {', '.join(READ)} but got {name} {asked.columns[name].dataType.simpleString()}")
@@ -189,18 +191,22 @@ def _parsed(messages: DataFrame, asked: FeedAsked) -> DataFrame:
 def _at(path: str | Sequence[str], kind: str = "variant") -> Column:
     """Return what a message says at a path; null where it says nothing, or null."""
     steps = path.split(".") if isinstance(path, str) else path
-    said = "".join("['" + step.replace("\\", "\\\\").replace("'", "\\'") + "']" for step in steps)
+    said = "".join(f'["{step}"]' if "'" in step else f"['{step}']" for step in steps)
     found = F.try_variant_get("v", f"${said}", kind)
     return F.when(~F.is_variant_null(found), found) if kind == "variant" else found
 
 
-def _texts(paths: Sequence[str]) -> list[Column]:
-    return [F.try_variant_get(_at(path), "$", "string") for path in paths]
+def _ordered(path: str) -> Column:
+    """Return what orders messages, as text: an int that is not negative, or text; null where it is anything else."""
+    value, text = _at(path), F.try_variant_get(_at(path), "$", "string")
+    kind = F.schema_of_variant(value)
+    return F.when((kind == "STRING") | ((kind == "BIGINT") & ~text.startswith("-")), text)
 
 
 def _debezium(asked: FeedAsked) -> Envelope:
     op = _at("op", "string")
-    version = _in_order(_texts(asked.version), op) if asked.version else _or_first(_at("source.lsn", "bigint"), op)
+    lsn = F.when(F.schema_of_variant(_at("source.lsn")) == "BIGINT", _at("source.lsn", "bigint"))
+    version = _in_order([*map(_ordered, asked.version)], op) if asked.version else _or_first(lsn, op)
     millis = F.coalesce(_at("source.ts_ms", "bigint"), _at("ts_ms", "bigint"))
     return Envelope(
         op,
@@ -208,7 +214,7 @@ def _debezium(asked: FeedAsked) -> Envelope:
         lambda name: _at(("after", name)),
         lambda name: _at(("before", name)),
         version,
-        F.timestamp_millis(millis),
+        _instant(millis, 1000),
         _table(F.coalesce(_at("source.schema", "string"), _at("source.db", "string")), _at("source.table", "string")),
         True,
     )
@@ -231,7 +237,7 @@ def _wal2json(asked: FeedAsked) -> Envelope:
         _at("columns").isNotNull(),
         of("columns"),
         of("identity"),
-        _in_order(_texts(asked.version)) if asked.version else version,
+        _in_order([*map(_ordered, asked.version)]) if asked.version else version,
         said,
         _table(_at("schema", "string"), _at("table", "string")),
         True,
@@ -247,8 +253,8 @@ def _maxwell(asked: FeedAsked) -> Envelope:
         _at("data").isNotNull(),
         lambda name: _at(("data", name)),
         lambda name: F.when(kind == "delete", _at(("data", name))).otherwise(F.coalesce(_at(("old", name)), _at(("data", name)))),
-        _in_order(_texts(asked.version) if asked.version else parts),
-        F.timestamp_seconds(_at("ts", "bigint")),
+        _in_order([*map(_ordered, asked.version)] if asked.version else parts),
+        _instant(_at("ts", "bigint"), 1_000_000),
         _table(_at("database", "string"), _at("table", "string")),
         True,
     )
@@ -273,7 +279,7 @@ def _structs(messages: DataFrame, asked: FeedAsked) -> tuple[Envelope, FeedAsked
         lambda name: F.col(f"after.{quoted(name)}"),
         lambda name: F.col(f"before.{quoted(name)}"),
         _version([(F.col(path), source[path.partition(".")[2]].dataType) for path in paths], op=F.col("op")),
-        F.timestamp_millis("source.ts_ms") if "ts_ms" in source.names else None,
+        _instant(F.col("source.ts_ms").cast("bigint"), 1000) if "ts_ms" in source.names else None,
         _table(schema, there["table"]) if "table" in there else None,
         False,
     )
@@ -309,6 +315,11 @@ def _changelog(messages: DataFrame, asked: FeedAsked) -> tuple[Envelope, FeedAsk
     return envelope, asked._replace(columns=StructType([field for field in messages.schema if field.name not in out]))
 
 
+def _instant(value: Column, micros: int) -> Column:
+    """Return a time; null where a timestamp does not reach."""
+    return F.timestamp_micros(F.try_multiply(value, F.lit(micros)))
+
+
 def _table(schema: Column, name: Column) -> Column:
     return F.concat_ws(".", F.coalesce(schema, F.lit("")), name)
 
@@ -324,19 +335,21 @@ def _version(parts: Sequence[tuple[Column, DataType]], last: Column | None = Non
     """
     if len(parts) == 1 and READ.get(_kind(parts[0][1])) == "BIGINT":
         found = parts[0][0].cast("bigint")
-        return _or_first(found, op) if last is None else found * 2 + last
+        return _or_first(found, op) if last is None else F.try_add(F.try_multiply(found, F.lit(2)), last.cast("bigint"))
     columns = []
     for each, kind in parts:
         read = READ.get(_kind(kind))
         if read not in ("BIGINT", "STRING", READ["string"]):
             raise AfaError(f"expected ints, text or times as what orders messages but got {kind.simpleString()}")
-        columns.append(F.unix_micros(each.cast("timestamp")) if read == "STRING" else each)
+        moment = F.unix_micros(each.cast("timestamp")) if read == "STRING" else each
+        columns.append(F.when(each >= 0, each) if read == "BIGINT" else moment)
     return _in_order([*columns, *([] if last is None else [last])], op)
 
 
 def _in_order(parts: Sequence[Column], op: Column | None = None) -> Column:
     """Return text that orders as columns do, of which longer numbers are larger; null where the first one is."""
-    texts = [F.lpad(F.coalesce(each.cast("string"), F.lit("")), WIDE, " ") for each in parts]
+    texts = [F.coalesce(each.cast("string"), F.lit("")) for each in parts]
+    texts = [F.when(F.length(text) < WIDE, F.lpad(text, WIDE, " ")).otherwise(text) for text in texts]
     there = parts[0].isNotNull()
     return F.when(there if op is None else there | (op == "r"), F.concat_ws(" ", *texts))
 
@@ -361,25 +374,24 @@ def _rows(messages: DataFrame, of: Envelope, asked: FeedAsked) -> DataFrame:
     new, old = ({name: F.col(f"{side}.{quoted(name)}") for name in kinds} for side in ("new", "old"))
     before = {name: F.coalesce(old[name], new[name]) if name in asked.key else old[name] for name in kinds}
     moved = reduce(or_, (F.coalesce(old[name] != new[name], F.lit(False)) for name in asked.key))
-    known = reduce(or_, (value.isNotNull() for name, value in old.items() if name not in asked.key), F.lit(False))
     mine = {name: F.when(F.col("sign") < 0, before[name]).otherwise(new[name]) for name in kinds}
-    rows = _struct(before, "before"), _struct(mine, "mine"), moved.alias("moved"), known.alias("known")
+    rows = _struct(before, "before"), _struct(mine, "mine"), moved.alias("moved")
     there = said.select("raw", "why", "sign", "fresh", "version", "said", *rows)
     events, untimed = _events(asked, "mine", kinds)
     if not events:
         if of.said is None:
             raise AfaError("expected time=, the column that says when a row happened, but got none")
         events = [(None, F.when(F.col("sign") > 0, F.col("said")))]
+        untimed = [_why((F.col("sign") > 0) & F.col("said").isNull(), "expected the time of the message but got none")]
     nameless = [
         (F.col(f"mine.{quoted(name)}").isNull(), f"expected a value of the key {name!r} but got none") for name in asked.key
     ]
     there = there.withColumn("why", F.coalesce("why", *(_why(*each) for each in nameless), *untimed))
     own, left = [], []
-    for (name, at), (_, was) in zip(events, _events(asked, "before", kinds)[0] or [(None, F.lit(0))]):
-        gone = F.when(was.isNotNull() | ~F.col("known"), -1)  # what has never been there is not retracted
-        comes = F.when((F.col("sign") > 0) & at.isNotNull(), 1).when(~F.col("fresh"), gone)
-        own.append(_row(asked, "mine", name, at, comes))
-        left.append(_row(asked, "before", name, F.lit(None), gone))
+    for name, at in events:
+        gone = F.when(~F.col("fresh") & ~F.col("moved"), -1)  # nothing was there before
+        own.append(_row(asked, "mine", name, at, F.when((F.col("sign") > 0) & at.isNotNull(), 1).otherwise(gone)))
+        left.append(_row(asked, "before", name, F.lit(None), F.lit(-1)))
     wrong = _row(asked, None, None, F.lit(None), F.lit(None), F.concat_ws(": ", "why", F.substring("raw", 1, SHOWN)))
     parts = F.when((F.col("sign") > 0) & F.col("moved"), F.array(*left, *own)).otherwise(F.array(*own))
     parts = F.when(F.col("why").isNotNull(), F.array(wrong)).otherwise(F.filter(parts, lambda row: row["diff"].isNotNull()))
@@ -405,7 +417,7 @@ def _said(messages: DataFrame, of: Envelope, asked: FeedAsked) -> DataFrame:
         (F.col("text") if of.json else F.to_json(F.struct("*"))).alias("raw"),
         F.coalesce(*why).alias("why"),
         sign.alias("sign"),
-        of.op.isin("c", "r").alias("fresh"),
+        (of.op == "c").alias("fresh"),
         of.version.alias("version"),
         (F.lit(None).cast("timestamp") if of.said is None else of.said).alias("said"),
         _struct({name: of.after(name) for name in names}, "new"),
@@ -423,7 +435,7 @@ def _typed(side: str, kinds: Mapping[str, DataType]) -> Column:
 
 
 def _lost(kinds: Mapping[str, DataType]) -> list[Column]:
-    """Return which value of a row, as it came, has another type, as text or null."""
+    """Return which value of a row, as it came, has another type, or loses a part in its own, as text or null."""
     found = []
     for name, kind in kinds.items():
         text = f"expected {kind.simpleString()} in {name!r} but got another value"
@@ -431,7 +443,14 @@ def _lost(kinds: Mapping[str, DataType]) -> list[Column]:
             value = F.col(f"{side}.{quoted(name)}")
             read = F.try_variant_get(value, "$", kind.simpleString())
             fits = F.schema_of_variant(value).rlike(f"^({READ[_kind(kind)]})$") & read.isNotNull()
-            found.append(_why(value.isNotNull() & ~fits, text))
+            if _kind(kind) == "decimal":
+                fits &= F.coalesce(read == F.try_variant_get(value, "$", "decimal(38,18)"), F.lit(False))
+            elif _kind(kind) == "date":
+                fits &= F.length(F.try_variant_get(value, "$", "string")) == 10
+            elif _kind(kind) == "double":
+                whole = F.schema_of_variant(value) != "BIGINT"
+                fits &= whole | (F.abs(F.try_variant_get(value, "$", "bigint")) <= 2**53)
+            found.append(_why(value.isNotNull() & ~F.coalesce(fits, F.lit(False)), text))
     return found
 
 

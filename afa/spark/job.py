@@ -186,7 +186,7 @@ def job_of(
     clash = [name for name in names if name in reserved or names.count(name) > 1]
     clash += [field.name for field in fields if field.name in TAKEN]
     if clash:
-        raise AfaError(f"expected other names than {', '.join(reserved)}, and each once, but got {clash[0]!r}")
+        raise AfaError(f"expected other names than {', '.join(reserved)}, and each once, but got {clash[0]!r}: rename the column")
     known = [field.name for field in fields]
     if any(name not in known for name in fields_in(order_by)):
         raise AfaError(f"expected the event's field that orders rows, of {', '.join(known)}, but got order_by={order_by!r}")

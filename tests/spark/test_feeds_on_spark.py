@@ -94,15 +94,12 @@ def check(spark: Any, all_: list[Written]) -> Counter[str]:
     """The rows in force are those of the final tables, and malformed messages are told."""
     (format, _, _, facts, _), key, _, _, _ = all_[0]
     found = rows_of(spark, all_).toArrow()
+    ids = (*key, *(["type"] if facts else []))
     faults = [row for row in found.to_pylist() if row["fault"] is not None]
     assert len(faults) == sum(each.malformed for each in all_), faults[:5]
     assert all(row["diff"] is None and row["fault"].startswith("expected ") for row in faults)
-    sound = found.filter(pa.compute.is_null(found["fault"])).drop_columns(["fault"])
-    at = sound["le"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-    sound = sound.set_column(sound.column_names.index("le"), "le", at)
-    ids = Ids((*key, *(["type"] if facts else [])), on_repeat="update", version="version")
     net = Counter[Any]()
-    for row in ids.push_many(sound).to_pylist():
+    for row in changes(found, ids).to_pylist():
         del row["version"]
         net[_told(row)] += row["diff"]
     wanted = Counter[Any]()
@@ -112,7 +109,15 @@ def check(spark: Any, all_: list[Written]) -> Counter[str]:
                 wanted[_told(dict(event) | {"le": dict(event)["le"] * 1000})] += 1
     assert +net == wanted, (list((+net - wanted).items())[:3], list((wanted - +net).items())[:3])
     assert min(net.values(), default=0) >= 0
-    return Counter({format: len(all_), "rows": len(sound), "events": sum(wanted.values()), "malformed": len(faults)})
+    return Counter({format: len(all_), "rows": len(found), "events": sum(wanted.values()), "malformed": len(faults)})
+
+
+def changes(found: pa.Table, ids: tuple[str, ...]) -> pa.Table:
+    """What the rows of a feed change."""
+    sound = found.filter(pa.compute.is_null(found["fault"])).drop_columns(["fault"])
+    at = sound["le"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    sound = sound.set_column(sound.column_names.index("le"), "le", at)
+    return Ids(ids, on_repeat="update", version="version").push_many(sound)
 
 
 def _told(row: dict[str, Any]) -> Any:
@@ -237,3 +242,76 @@ def test_a_feed_that_can_not_be_read_is_refused(spark: Any, options: dict[str, A
         asked["key"] = options.get("key", "id")
     with pytest.raises(AfaError, match=message):
         spark.createDataFrame([], "value string").transform(afa_spark.feed(asked.pop("format"), **asked))
+
+
+def in_force(spark: Any, messages: list[Any], ids: tuple[str, ...] = ("id",), format: str = "debezium", **asked: Any) -> list[Any]:
+    """What the messages leave in force: ids and, where there is one, x; and the faults."""
+    lines = [(json.dumps(each),) for each in messages]
+    found = spark.createDataFrame(lines, "value string").transform(afa_spark.feed(format, **asked)).toArrow()
+    net = Counter[Any]()
+    for row in changes(found, ids).to_pylist():
+        net[tuple(row.get(name) for name in (*ids, "x") if name in row)] += row["diff"]
+    return [*sorted(+net, key=repr), *(row["fault"] for row in found.to_pylist() if row["fault"] is not None)]
+
+
+T, P = "2026-03-02T10:00:00Z", "2026-03-02T10:20:00Z"
+
+
+def deb(op: str, version: Any, before: Any, after: Any) -> dict[str, Any]:
+    return {"op": op, "before": before, "after": after, "source": version if isinstance(version, dict) else {"lsn": version}}
+
+
+def test_what_a_message_does_not_say_may_have_been_there(spark: Any) -> None:
+    """A row before that says some columns only; rows without one; snapshots; keys that change."""
+    asked = {"key": "id", "time": "at", "columns": "id bigint, region string, at timestamp"}
+    insert = {"id": 1, "region": "eu", "at": T}
+    assert in_force(spark, [deb("c", 1, None, insert), deb("d", 2, {"id": 1, "region": "eu"}, None)], **asked) == []
+    assert in_force(spark, [deb("c", 1, None, insert), deb("u", 2, None, insert | {"at": None})], **asked) == []
+    facts: dict[str, Any] = {"key": ("card", "id"), "facts": {"placed": "placed_at", "paid": "paid_at"}}
+    facts["columns"] = "id bigint, card string, placed_at timestamp, paid_at timestamp"
+    row = {"id": 7, "card": "a", "placed_at": T, "paid_at": None}
+    ids = ("card", "id", "type")
+    paid = deb("u", 150, None, row | {"paid_at": P})
+    assert in_force(spark, [paid, deb("r", 200, None, row)], ids, **facts) == [("a", 7, "placed")]
+    moved = [deb("c", 100, None, row | {"paid_at": P}), deb("u", 150, row | {"paid_at": P}, row | {"card": "b"})]
+    assert in_force(spark, moved, ids, **facts) == [("b", 7, "placed")]
+    kinds = "op string, v bigint, id bigint, at timestamp"
+    lines = spark.createDataFrame([("+I", 1, 7, None)], kinds).selectExpr("op", "v", "id", f"timestamp '{T}' as at")
+    lines = lines.union(spark.createDataFrame([("+U", 2, 7, None)], kinds))
+    found = lines.transform(afa_spark.feed("flink", key="id", time="at", version="v")).toArrow()
+    assert [row["diff"] for row in changes(found, ("id",)).to_pylist()] == [1, -1]
+
+
+def test_versions_of_messages(spark: Any) -> None:
+    """Long texts, what is no int, what is too large."""
+    asked: dict[str, Any] = {"key": "id", "time": "at", "columns": "id bigint, x bigint, at timestamp"}
+
+    def two(one: Any, other: Any, **more: Any) -> list[Any]:
+        rows = [deb("c", one, None, {"id": 1, "x": 5, "at": T}), deb("u", other, None, {"id": 1, "x": 7, "at": T})]
+        return in_force(spark, rows, **asked, **more)
+
+    g = "3E11FA47-71CA-11E1-9E33-C80AA9429562:"
+    assert two({"gtid": f"{g}12345"}, {"gtid": f"{g}12346"}, version="source.gtid") == [(1, 7)]
+    for bad in (9.53, -10, True, [1]):
+        assert two({"n": 10}, {"n": bad}, version="source.n")[0] == (1, 5)
+        assert "expected an order (source.n) but got none" in two({"n": 10}, {"n": bad}, version="source.n")[1]
+    assert "expected an order (of the format) but got none" in two({"lsn": 1}, {"lsn": 5.7})[1]
+    large = [deb("c", {"lsn": 1, "ts_ms": 2**62}, None, {"id": 1, "x": 5, "at": T})]
+    [fault] = in_force(spark, large, key="id", columns="id bigint, x bigint")
+    assert fault.startswith("expected the time of the message but got none")
+
+
+def test_names_and_values_that_are_not_plain(spark: Any) -> None:
+    for name in ("it's", "b\\s", 'a"b', "a.b"):
+        asked: dict[str, Any] = {"key": name, "time": "at", "columns": f"`{name}` bigint, at timestamp"}
+        assert in_force(spark, [deb("c", 1, None, {name: 1, "at": T})], (name,), **asked) == [(1,)]
+
+    def found(kind: str, value: Any) -> Any:
+        columns = f"id int, x {kind}, at timestamp"
+        [one] = in_force(spark, [deb("c", 1, None, {"id": 1, "x": value, "at": T})], key="id", time="at", columns=columns)
+        return one
+
+    for kind, bad in (("decimal(10,2)", 12.345), ("double", 2**53 + 1), ("date", "2026-03-02T23:00:00Z")):
+        assert found(kind, bad).startswith(f"expected {kind} in 'x' but got another value")
+    for kind, good in (("decimal(10,2)", 12.34), ("double", 2.5), ("double", 7), ("date", "2026-03-02"), ("string", "q")):
+        assert found(kind, good)[0] == 1
