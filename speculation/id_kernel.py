@@ -161,7 +161,7 @@ def versioned(m: IdCall, c: IdMessage, t: IdSlot, i: int, s: int, state: int) ->
     if version < t.version[s]:
         if sign > 0 and state != IN_FORCE:
             if state == WAITING:
-                t.held[s], t.until[s] = RETRACTED, le
+                t.held[s], t.until[s] = RETRACTED, max(le, m.promise)
                 m.waiting -= 1
             elif le > t.until[s]:
                 t.until[s] = le

@@ -102,7 +102,7 @@ class IdsOracle:
         if item.version < entry.newest.version:
             self.superseded += 1
             if item.content is not None and entry.event is None:
-                entry.met, entry.until = True, max(entry.until, item.le) if entry.met else item.le
+                entry.met, entry.until = True, max(entry.until if entry.met else self.promise, item.le)
             return []
         if item.version == entry.newest.version:
             if item.content == entry.newest.content:

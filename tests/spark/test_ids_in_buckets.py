@@ -127,6 +127,9 @@ def test_messages_in_buckets(number: int, tmp_path: Path, monkeypatch: pytest.Mo
             tables += [table_of(stream_of(written(moved, answer, []))) for answer in buckets.move(moved, oracle.promise)]
         told = len(oracle.told)
         present = FOREVER - 1 if promised == BEGINNING else promised + 1000 * (DELAY + 1)
+        if promised > BEGINNING == oracle.promise:  # now there is a time for retractions that said none
+            for entry in oracle.known.values():
+                entry.until = present if entry.until == FOREVER - 1 else entry.until
         changes = oracle.take(Promise(promised))
         for message in batch:
             changes += oracle.take(message._replace(le=present) if message.le is None else message)
@@ -142,7 +145,8 @@ def test_messages_in_buckets(number: int, tmp_path: Path, monkeypatch: pytest.Mo
         answers = buckets.run(world.table(batch, buckets.job), (), promised)
         tables += [table_of(stream_of(written(buckets.job, answer, []))) for answer in answers]
         aside = sum(len(answer.late) + len(answer.faults) for answer in answers)
-        assert aside == len(oracle.told) - told, (answers, oracle.told[told:])
+        wanted = [m for m in oracle.told[told:] if kind is None or m.version is not None]  # with versions a deletion needs no event
+        assert aside == len(wanted), (answers, wanted)
         assert net(buckets.job, tables) == {match for match, count in expected.items() if count}
         numbers = [buckets.restored(n).numbers(False) for n in range(buckets.job.buckets)]
         counted = {name: sum(each[name] or 0 for each in numbers) for name in ("ids", "repeats", "superseded")}
