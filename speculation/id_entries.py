@@ -283,5 +283,6 @@ class IdEntries:
     def back(self, mark: Any) -> None:
         """Restore the words of the entries as a whole; the journal has restored the table."""
         self.m = mark[0].copy()
+        self.m[k.IdCall.used] = np.count_nonzero(self.t[:, k.IdSlot.held])  # a snapshot makes the table anew within its call
         del self.texts[mark[1] :]
         vars(self).update(mark[2])
