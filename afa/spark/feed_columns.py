@@ -23,7 +23,7 @@ from afa.feeds.feed import FORMATS
 from afa.feeds.maxwell import LAST
 from afa.feeds.maxwell import OPS as OF_MAXWELL
 from afa.feeds.maxwell import SILENT as SILENT_OF_MAXWELL
-from afa.feeds.messages import SIGNS, WIDE
+from afa.feeds.messages import ISO, SIGNS, WIDE
 from afa.feeds.wal2json import ACTIONS
 from afa.model.option_values import names_of
 from afa.spark.packed_rows import OF_FEED
@@ -32,6 +32,8 @@ from afa.spark.typed import column, quoted
 FAULT = "fault"
 MADE = ("le", "diff", "version", FAULT)
 """Columns beside those of the row."""
+DAY = r"^\d{4}-\d\d-\d\d"
+"""How text that is a time begins."""
 SHOWN = 500
 """How many letters of a message that can't be read are shown."""
 TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
@@ -348,10 +350,15 @@ def _version(parts: Sequence[tuple[Column, DataType]], last: Column | None = Non
 
 def _in_order(parts: Sequence[Column], op: Column | None = None) -> Column:
     """Return text that orders as columns do, of which longer numbers are larger; null where the first one is."""
-    texts = [F.coalesce(each.cast("string"), F.lit("")) for each in parts]
+    texts = [F.coalesce(_in_ticks(each.cast("string")), F.lit("")) for each in parts]
     texts = [F.when(F.length(text) < WIDE, F.lpad(text, WIDE, " ")).otherwise(text) for text in texts]
     there = parts[0].isNotNull()
     return F.when(there if op is None else there | (op == "r"), F.concat_ws(" ", *texts))
+
+
+def _in_ticks(text: Column) -> Column:
+    """Return text that is a time of ISO 8601, of which a longer one is not later, as microseconds; other text as it is."""
+    return F.when(text.rlike(ISO), F.unix_micros(F.try_to_timestamp(text)).cast("string")).otherwise(text)
 
 
 def _or_first(version: Column, op: Column | None) -> Column:
@@ -443,6 +450,8 @@ def _lost(kinds: Mapping[str, DataType]) -> list[Column]:
             value = F.col(f"{side}.{quoted(name)}")
             read = F.try_variant_get(value, "$", kind.simpleString())
             fits = F.schema_of_variant(value).rlike(f"^({READ[_kind(kind)]})$") & read.isNotNull()
+            if READ[_kind(kind)] == "STRING":
+                fits &= F.try_variant_get(value, "$", "string").rlike(DAY)
             if _kind(kind) == "decimal":
                 fits &= F.coalesce(read == F.try_variant_get(value, "$", "decimal(38,18)"), F.lit(False))
             elif _kind(kind) == "date":
@@ -478,7 +487,7 @@ def _events(asked: FeedAsked, of: str, kinds: Mapping[str, DataType]) -> tuple[l
         if kind in ("timestamp", "timestamp_ntz", "date"):
             moment = value.cast("timestamp")
         elif kind == "string":
-            moment = F.try_to_timestamp(value)
+            moment = F.when(value.rlike(DAY), F.try_to_timestamp(value))
         elif READ.get(kind) == "BIGINT" and asked.tick is not None:
             micros = F.try_multiply(value.cast("bigint"), F.lit(TICKS[asked.tick]))
             if asked.tick == "ns":

@@ -292,6 +292,7 @@ def test_versions_of_messages(spark: Any) -> None:
 
     g = "3E11FA47-71CA-11E1-9E33-C80AA9429562:"
     assert two({"gtid": f"{g}12345"}, {"gtid": f"{g}12346"}, version="source.gtid") == [(1, 7)]
+    assert two({"at": "2026-03-02T10:00:00.500Z"}, {"at": "2026-03-02T10:00:01Z"}, version="source.at") == [(1, 7)]
     for bad in (9.53, -10, True, [1]):
         assert two({"n": 10}, {"n": bad}, version="source.n")[0] == (1, 5)
         assert "expected an order (source.n) but got none" in two({"n": 10}, {"n": bad}, version="source.n")[1]
@@ -311,7 +312,7 @@ def test_names_and_values_that_are_not_plain(spark: Any) -> None:
         [one] = in_force(spark, [deb("c", 1, None, {"id": 1, "x": value, "at": T})], key="id", time="at", columns=columns)
         return one
 
-    for kind, bad in (("decimal(10,2)", 12.345), ("double", 2**53 + 1), ("date", "2026-03-02T23:00:00Z")):
+    for kind, bad in (("decimal(10,2)", 12.345), ("double", 2**53 + 1), ("date", "2026-03-02T23:00:00Z"), ("timestamp", "10:00")):
         assert found(kind, bad).startswith(f"expected {kind} in 'x' but got another value")
     for kind, good in (("decimal(10,2)", 12.34), ("double", 2.5), ("double", 7), ("date", "2026-03-02"), ("string", "q")):
         assert found(kind, good)[0] == 1
