@@ -33,7 +33,7 @@ from punctuation.progress import Marks, Progress
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
-MAGIC, VERSION = b"AFAS", 1
+MAGIC, VERSION = b"AFAR", 1
 TAKES = ("key", "window", "order_by", "engine", "late", "tick", "longest", "members", "lineage", "partial_matches", "max_bytes")
 OF_SET = ("key", "window", "order_by", "late", "tick")
 """What is not handed to each rule as it is."""

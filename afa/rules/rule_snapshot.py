@@ -6,13 +6,16 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
+from afa.model.copies import as_total
+from afa.operator.plain_data import reading
 from afa.operator.snapshot import unseal
 from afa.rules.own_operator import OwnOperator
 from afa.rules.rule_set_operator import MAGIC, VERSION, RuleInForce, RuleSetOperator, StandingRule
 from afa.rules.rule_tables import RuleColumns
 from afa.rules.rule_texts import Rule, RuleTexts
+from afa.state.sound import wanted
 from punctuation.progress import Marks
-from punctuation.time import FOREVER
+from punctuation.time import FOREVER, as_time
 
 PARTS = 7
 
@@ -29,24 +32,26 @@ def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetO
     if not isinstance(parts, list) or len(parts) != PARTS:
         raise SnapshotError(f"expected a snapshot of a set of rules but got {str(parts)[:60]}")
     options = {name: value for name, value in options.items() if name not in ("arcs", "stages")}
-    try:
-        schema, reach, marks, late, output, saved_rules, held = parts
-        options.setdefault("reach", reach)
-        op = RuleSetOperator(type(rules)({}, event=rules.event, key=rules.key, tick=rules.tick), **options)
+    schema, reach, marks, late, output, saved_rules, held = parts
+    with reading("a snapshot of a set of rules"):
+        reach = as_time(reach, "reach")
+    options.setdefault("reach", reach)
+    op = RuleSetOperator(type(rules)({}, event=rules.event, key=rules.key, tick=rules.tick), **options)
+    with reading("a snapshot of a set of rules"):
         if schema != [[field.name, getattr(field.type, "__name__", "any")] for field in rules.schema.fields]:
             raise SnapshotError(f"expected a snapshot of a set over {rules.schema.describe()} but got one over {schema}")
         if op._reach != reach:
             raise SnapshotError(f"expected reach={reach}, with which the set was saved, but got {op._reach}")
         op._set = rules
-        op._progress.restore(Marks(*marks))
-        op._late.count, op._output = late, output
+        op._progress.restore(Marks(*(as_time(mark, "a mark") for mark in marks)))
+        op._late.count, op._output = as_total(late), as_time(output, "output")
         for payload, le, re, count in held:
-            op._held.add(Change(rules.schema.take(rules.schema.cls._make(payload)), le, re, count))  # type: ignore[attr-defined]
+            times = as_time(le, "le"), None if re is None else as_time(re, "re")
+            wanted("copies of an event", type(count) is int and count != 0, count)
+            op._held.add(Change(rules.schema.take(rules.schema.cls._make(payload)), *times, count))  # type: ignore[attr-defined]
         op._held.keep()
         for saved_rule in saved_rules:
             _stand(op, *saved_rule)
-    except (TypeError, ValueError) as error:
-        raise SnapshotError(f"expected a sound snapshot of a set of rules but got {type(error).__name__}: {error}") from error
     _put_in_force(op)
     return op
 
@@ -55,6 +60,10 @@ def _stand(
     op: RuleSetOperator, name: str, text: str | None, le: int, re: int, aside: str | None, promised: int, blob: bytes
 ) -> None:
     """Let a saved rule stand again: by the pattern that is given now, if it is of that, else by its text."""
+    texts = type(name) is str and all(each is None or type(each) is str for each in (text, aside))
+    wanted("the name and the text of a rule", texts, [name, text, aside])
+    le, re, promised = as_time(le, "le"), as_time(re, "re"), as_time(promised, "promised")
+    wanted("a lifetime of a rule", le < re, [le, re])
     given = op._set.rules.get(name)
     candidates = [given] if given is not None and (text is None or given.text in (None, text)) else []
     if text is not None and not candidates:

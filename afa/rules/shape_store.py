@@ -32,7 +32,7 @@ from punctuation.promise import Punctuation
 from punctuation.sealed import seal, unseal
 from punctuation.time import BEGINNING, FOREVER
 
-MAGIC, VERSION = b"AFAU", 1
+MAGIC, VERSION = b"AFAI", 1
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import pickle
@@ -15,6 +16,10 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, ChangeError, LateEventError, Operator, Punctuation, Rules, SnapshotError, insert, retract
+from afa.operator.plain_data import plain
+from afa.operator.snapshot import unseal
+from afa.rules.rule_set_operator import MAGIC, VERSION
+from punctuation import sealed
 from speculation import Cleanse, Consolidate, consolidate
 from tests.rules.set_worlds import WORLDS
 
@@ -176,6 +181,36 @@ def test_restore_with_other_rules() -> None:
         Operator.restore(made(stays=TWO), blob[:-3] + b"abc")
     with pytest.raises(SnapshotError, match="expected a snapshot"):
         Operator.restore(made(stays=TWO), Operator(RAISES).snapshot())
+
+
+def test_a_snapshot_is_checked() -> None:
+    rules = made(a=LARGE, b=TWO)
+    op = Operator(rules, reach=5)
+    op.push_many([insert(Pay("x", 20), 1), insert(Pay("x", 2), 3), Punctuation(2)])
+    blob = op.snapshot()
+    assert rules.restore(blob).snapshot() == blob
+    single = afa.query(LARGE, event=Pay)
+    other = single.operator().snapshot()
+    for load in (
+        lambda: single.restore(blob),
+        lambda: rules.restore(other),
+        lambda: rules.restore(blob[:-3]),
+    ):
+        with pytest.raises(SnapshotError):
+            load()
+    body = unseal(MAGIC, VERSION, blob)
+    for place in range(len(body)):
+        for wrong in (None, "x", 2**63, [1], [[1]]):
+            torn = sealed.seal(MAGIC, VERSION, plain([*body[:place], wrong, *body[place + 1 :]]))
+            with contextlib.suppress(SnapshotError):
+                rules.restore(torn).push(insert(Pay("x", 30), 9))
+    choose = random.Random(5)
+    packed = plain(body)
+    for _ in range(300):
+        i = choose.randrange(len(packed))
+        flipped = packed[:i] + bytes([packed[i] ^ 1 << choose.randrange(8)]) + packed[i + 1 :]
+        with contextlib.suppress(SnapshotError):
+            rules.restore(sealed.seal(MAGIC, VERSION, flipped))
 
 
 def test_a_dropped_rule_is_told() -> None:
