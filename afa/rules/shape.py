@@ -34,12 +34,14 @@ from afa.expression.nodes import (
     renamed,
     sides,
 )
+from afa.expression.text import text_of_expr
 from afa.expression.types import may_raise
 from afa.language.query import Query
 from afa.model.arc import CONSUME, SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.operator.patterns import pattern_of
 from afa.schema import Field, Schema
+from punctuation.durations import ticks_of_duration
 
 BITS = 62
 """How many conditions on single events a rule has at most."""
@@ -71,21 +73,30 @@ class Shape(NamedTuple):
 
 
 class RuleParts(NamedTuple):
-    """A rule, taken apart. ``bits``: of each bit the condition on the event; ``names``: of the fields that a match shows."""
+    """A rule, taken apart. ``bits``: of each bit the condition on the event; ``shown``: what a match shows."""
 
     shape: Shape
     bits: tuple[Expr, ...]
     constants: tuple[int | float, ...]
     window: int | None
-    names: tuple[str, ...]
-    event: Schema
+    shown: Schema
+
+    def described(self) -> list[Any]:
+        """Return the rule in plain data: equal for equal rules."""
+        arcs = [
+            [arc.kind, arc.src, arc.dst, text_of_expr(arc.fence), arc.transfer and text_of_expr(arc.transfer, None)]
+            for arc in self.shape.arcs
+        ]
+        names = [[field.name, field.type.__name__ if field.type else "any"] for field in self.shown.fields]
+        bits = list(map(text_of_expr, self.bits))
+        return [arcs, sorted(self.shape.final), bits, list(self.constants), self.window, names, list(self.shape.key)]
 
 
 class NoShape(Exception):  # noqa: N818  (no error: such a rule is an operator of its own)
     """A rule has no shape; the text says why."""
 
 
-def parts_of(pattern: Any, key: Any = None, window: int | None = None, tick: str | None = None) -> RuleParts:
+def parts_of(pattern: Any, key: Any = None, window: Any = None, tick: str | None = None) -> RuleParts:
     """Returns the parts of a rule.
 
     Parameters
@@ -121,7 +132,7 @@ def parts_of(pattern: Any, key: Any = None, window: int | None = None, tick: str
         _check_query(pattern)
         key, window, tick = pattern.key or key, pattern.window, pattern.tick or tick
         automaton = pattern._served(None, {}).automaton
-    return _ShapeReader(automaton.bound(tick), _names(key), window).parts()
+    return _ShapeReader(automaton.bound(tick), _names(key), window, tick).parts()
 
 
 def _check_query(query: Query) -> None:
@@ -144,7 +155,7 @@ def _names(key: Any) -> tuple[str, ...]:
 class _ShapeReader:
     """Reads one automaton."""
 
-    def __init__(self, automaton: Automaton, key: tuple[str, ...], window: int | None) -> None:
+    def __init__(self, automaton: Automaton, key: tuple[str, ...], window: Any, tick: str | None) -> None:
         event = automaton.event_schema
         for wrong, why in (
             (event is None or not event.scalar, "an event has a field that is no scalar"),
@@ -160,7 +171,7 @@ class _ShapeReader:
         if missing := [name for name in key if name not in known]:
             raise NoShape(f"its key is no field of the event: {', '.join(missing)}")
         self._automaton, self._event, self._register = automaton, event, automaton.register_schema
-        self._key, self._window = key, window
+        self._key, self._window = key, None if window is None else ticks_of_duration(window, tick, "window")
         self._slots = {field.name: f"r{i}" for i, field in enumerate(self._register.fields)}
         self._bits: dict[Expr, int] = {}
         self._leaves: dict[Expr, Expr] = {}
@@ -190,8 +201,7 @@ class _ShapeReader:
             self._key,
             len(self._bits),
         )
-        names = tuple(field.name for field in automaton.match_schema.fields)
-        return RuleParts(shape, tuple(self._bits), tuple(self._constants), self._window, names, self._event)
+        return RuleParts(shape, tuple(self._bits), tuple(self._constants), self._window, automaton.match_schema)
 
     def _arc(self, arc: Arc, states: dict[str, int]) -> ShapeArc:
         if arc.kind not in (CONSUME, SKIP):

@@ -148,7 +148,7 @@ def _carry_out(op: Any, want: _Set, step: tuple[Any, ...], met: Counter[str]) ->
         if kind == "table":
             columns = {name: [row[i] for row in step[1]] for i, name in enumerate(("card", "shop", "amount", "le", "re", "diff"))}
             rows = op.push_many(columns)
-            out = _of_table(rows, op._standing)
+            out = _of_table(rows, op._standing.values())
         elif kind == "list":
             out = op.push_many(changes)
         else:
@@ -202,13 +202,11 @@ def _of_table(found: dict[str, Any], standing: Any) -> list[Any]:
     out = []
     for i in range(len(found["le"])):
         row = {name: column[i] for name, column in found.items()}
-        (core,) = [
-            each.group.operator._core for each in standing if each.rule.name == row["rule"] and each.le <= row["le"] < each.re
-        ]
-        labels, names = core.keys.labels if core.keys else (), [field.name for field in core.shown.fields]
+        (form,) = [each.form for each in standing if each.rule.name == row["rule"] and each.le <= row["le"] < each.re]
+        labels, names = form.labels, [field.name for field in form.shown.fields]
         assert all(row[name] is None for name in row if name not in (*labels, *names, "rule", "le", "re", "diff")), row
         key = None if not labels else row[labels[0]] if len(labels) == 1 else tuple(row[name] for name in labels)
-        payload = core.shown.cls._make([getattr(row[name], "item", lambda row=row, name=name: row[name])() for name in names])
+        payload = form.shown.cls._make([getattr(row[name], "item", lambda row=row, name=name: row[name])() for name in names])
         out.append(RuleChange.of(Change(payload, int(row["le"]), int(row["re"]), int(row["diff"]), key), str(row["rule"])))
     return out
 
