@@ -65,9 +65,9 @@ class RuleIndex:
                 self._put(entry, rule, 1 << bit, since, until)
 
     def end(self, rule: int, until: int) -> None:
-        """Let the entries of a rule serve events with LEs below ``until`` only."""
+        """Let the entries of a rule serve events with LEs below ``until``."""
         for entries, place in self._of[rule]:
-            entries.rows[place][UNTIL] = min(until, entries.rows[place][UNTIL])
+            entries.rows[place][UNTIL] = until
             entries.stale = True
 
     def drop(self, rules: set[int]) -> None:

@@ -147,6 +147,7 @@ class RuleSetOperator(Member):
         self._own: dict[int, None] = {}  # the rules with operators of their own
         self._ending: dict[int, None] = {}  # the rules that end
         self._undo: list[tuple[int, StandingRule | None]] = []
+        self._told_aside: list[str] = []  # what the call under way has put aside
         self._next = 0
         self._dropped: tuple[RuleInForce, ...] = ()
         self._columns = RuleColumns(self._schema, {}, {})
@@ -178,10 +179,13 @@ class RuleSetOperator(Member):
         self._dropped, self._columns, self._late.count, self._output, self._held.state = state
         self._progress.restore(Marks(*marks))
         self._late.waiting.clear()
+        self._told_aside.clear()
         self._undo.clear()
         self._touched.clear()
 
     def call_worked(self) -> None:
+        while self._told_aside:
+            log.warning("%s", self._told_aside.pop())
         for group, _ in self._touched:
             group.worked()
         self._store.worked()
@@ -226,20 +230,22 @@ class RuleSetOperator(Member):
 
     def _tried(self, work: Callable[..., R], *args: Any) -> R:
         """Do the work of a call. Where rules raise, they are put aside, and the call is carried out again without them."""
+        before = self.call_begins()
+        errors: dict[int, Exception] = {}
         while True:
-            before = self.call_begins()
             try:
                 return work(*args)
             except RulesRaised as raised:
+                errors |= raised.errors
                 self.call_failed(before)
-                for number, error in raised.errors.items():
+                for number, error in errors.items():
                     self._put_aside(self._standing[number], f"{type(error).__name__}: {error}")
 
     def _put_aside(self, rule: StandingRule, why: str) -> None:
-        log.warning("rule %r is put aside: %s", rule.rule.name, why)
         if rule.own is None:
             self._store.end(rule.number, BEGINNING)
         self._put(rule.number, rule._replace(aside=why))
+        self._told_aside.append(f"rule {rule.rule.name!r} is put aside: {why}")
 
     # -- events ----------------------------------------------------------------------------------------------------------------
 
@@ -425,8 +431,8 @@ class RuleSetOperator(Member):
         if not self._schema.scalar:
             return None, "an event has a field that is no scalar"
         said = self._said(rule)
-        if "order_by" in said or hasattr(rule.pattern, "tree"):
-            return None, "events of one time stand in an order" if "order_by" in said else "it is a temporal pattern"
+        if "order_by" in said:
+            return None, "events of one time stand in an order"
         try:
             return parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick")), ""
         except NoShape as reason:

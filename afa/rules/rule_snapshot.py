@@ -86,8 +86,8 @@ def _stand(
     wanted("rules of one name one after the other", all(each.re <= le or re <= each.le for each in op._named(name)), name)
     given = op._set.rules.get(name)
     candidates = [given] if given is not None and (text is None or given.text in (None, text)) else []
-    if text is not None and not candidates:
-        candidates = [op._set.rule(name, text)]
+    if text is not None and not any(each.text == text for each in candidates):
+        candidates.append(op._set.rule(name, text))
     following = op._next
     for rule in candidates:
         op._next = number

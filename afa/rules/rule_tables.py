@@ -145,7 +145,10 @@ def table_of_rows(batches: Sequence[Any], forms: Mapping[int, RuleForm], columns
         return Answer(listed, fields, {}, leave).to(like)
     schema = pa.schema([(field.name, arrow_type(field.type)) for field in fields])
     parts = [schema.empty_table(), *(table for found in batches for table in _sorted_table(found, forms, schema))]
-    return Answer(pa.concat_tables(parts, promote_options="default").columns, fields, {}, leave).to(like)
+    made: list[Any] = pa.concat_tables(parts, promote_options="default").columns
+    if not like.in_arrow:  # where a missing float is None, as it is without rules
+        made = [column.to_pylist() if column.null_count else column for column in made]
+    return Answer(made, fields, {}, leave).to(like)
 
 
 def _sorted_table(found: Sequence[Any], forms: Mapping[int, RuleForm], schema: Any) -> Iterable[Any]:

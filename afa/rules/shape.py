@@ -39,7 +39,7 @@ from afa.expression.types import may_raise
 from afa.language.query import Query
 from afa.model.arc import CONSUME, SKIP, Arc
 from afa.model.automaton import Automaton
-from afa.operator.patterns import pattern_of
+from afa.operator.patterns import AutomatonPattern, pattern_of
 from afa.schema import Field, Schema
 from punctuation.durations import ticks_of_duration
 
@@ -127,6 +127,8 @@ def parts_of(pattern: Any, key: Any = None, window: Any = None, tick: str | None
     ["e.type == 'A' and e.x > 1.5", "e.type == 'B'"]
     """
     pattern = pattern_of(pattern)
+    if not isinstance(pattern, (Query, AutomatonPattern)):
+        raise NoShape("it is no query and no automaton")
     automaton = pattern.automaton
     if isinstance(pattern, Query):
         _check_query(pattern)
