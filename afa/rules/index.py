@@ -55,9 +55,11 @@ class RuleIndex:
         self._asked: dict[int, list[Expr]] = {}
         self._of: dict[int, list[tuple[EntryList, int]]] = {}
 
-    def add(self, rule: int, conditions: tuple[Expr, ...], since: int, until: int) -> None:
-        """Add the conditions of a rule, one for each bit, for events with LEs in ``[since, until)``."""
+    def add(self, rule: int, conditions: tuple[Expr, ...], since: int, until: int, whole: bool = False) -> None:
+        """Add the conditions of a rule, one for each bit, for LEs in ``[since, until)``; ``whole``: it sees each event."""
         self._of[rule] = []
+        if whole:
+            self._put(IndexEntry((), None), rule, 0, since, until)
         for bit, condition in enumerate(conditions):
             for entry in self._entries(condition):
                 if not entry.ranges:

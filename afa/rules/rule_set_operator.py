@@ -115,7 +115,7 @@ class RuleSetOperator(Member):
 
     def call_begins(self) -> Any:
         state = self._late.count, self._output, self._held.state
-        return self._progress.marks(), self._store.begins(), self._standing.begins(), state
+        return self._progress.marks(), self._standing.begins(), state
 
     def call_ends(self) -> None:
         for group, _ in self._touched:
@@ -126,8 +126,8 @@ class RuleSetOperator(Member):
     def call_failed(self, before: Any) -> None:
         for group, was in self._touched:
             group.failed(was)
-        marks, store, standing, state = before
-        self._store.failed(store)
+        marks, standing, state = before
+        self._store.failed()
         self._standing.failed(standing)
         self._late.count, self._output, self._held.state = state
         self._progress.restore(Marks(*marks))
@@ -202,16 +202,21 @@ class RuleSetOperator(Member):
 
     def _carry_out(self, parts: Sequence[EventRows | Punctuation]) -> Output:
         """Take events and watermarks, in order; return a list of rows, the minimal difference, and the watermark if it moved."""
-        taken = [new for part in parts if (new := self._checked(part)) is not None]
-        if not taken:
+        came: list[Any] = []
+        for part in parts:
+            before = self._held.state[0]
+            if (new := self._checked(part)) is not None:
+                came.append((new, before))
+        if not came:
             return []
+        taken = [part for part, _ in came]
         found: list[Any] = []
         for rule in self._standing.own:
             mine: list[Any] = [part if isinstance(part, Punctuation) else part.within(rule.le, rule.re) for part in taken]
             mine = [part for part in mine if isinstance(part, Punctuation) or len(part)]
             if mine:
                 found.append(self._asked(rule, mine))
-        found += self._store.take([self._behind(part) for part in taken], self._touch)
+        found += self._store.take([(self._behind(part), before) for part, before in came], self._touch)
         if any(isinstance(part, Punctuation) for part in taken):
             self._forget()
             return [found, *self._final()]
@@ -303,9 +308,10 @@ class RuleSetOperator(Member):
         if "order_by" in said:
             return None, "events of one time stand in an order"
         try:
-            return parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick")), ""
+            parts = parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick"))
         except NoShape as reason:
             return None, str(reason)
+        return (None, "it has time-outs, and reach= is asked") if parts.shape.clock and self._reach else (parts, "")
 
     def _said(self, rule: Rule) -> dict[str, Any]:
         """Return the options of the set that are a rule's: those that it does not say itself."""
@@ -383,7 +389,9 @@ class RuleSetOperator(Member):
         """Return what a rule alone makes of events and watermarks."""
         if not parts or rule.aside is not None:
             return []
-        return self._store.take(parts, self._touch, {rule.number}) if rule.own is None else [self._asked(rule, parts)]
+        if rule.own is not None:
+            return [self._asked(rule, parts)]
+        return self._store.take([(part, parts[:i]) for i, part in enumerate(parts)], self._touch, {rule.number})
 
     @whole
     def remove(self, name: str, at: Any = None) -> Output:
@@ -478,7 +486,7 @@ class RuleSetOperator(Member):
             return f"{lifetime}, an operator of its own, which sees each event: {rule.why}"
         shape = self._store.rules[rule.number].group
         alike = sum(each.group is shape for each in self._store.rules.values())
-        asked = self._store.index.asked(rule.number)
+        asked = self._store.concerned.index.asked(rule.number)
         return f"{lifetime}, one of {alike} of its shape" + "".join(f"; asked of each event: {text}" for text in asked)
 
     def lineage(self, match: RuleChange) -> Any:
@@ -519,7 +527,8 @@ class RuleSetOperator(Member):
             rules.append([rule.number, rule.rule.name, rule.rule.text, rule.le, rule.re, rule.aside, state])
         held = [[tuple(change.payload), *change[1:4]] for change in self._held.netted()]
         schema = [[field.name, getattr(field.type, "__name__", "any")] for field in self._schema.fields]
-        told = [list(self._progress.marks()), self._late.count, self._output, self._standing.next]
+        units = self._store.concerned.units.saved()
+        told = [list(self._progress.marks()), self._late.count, self._output, self._standing.next, units]
         blobs = [group.operator._snapshot() for group in groups]
         return sealed.seal(MAGIC, VERSION, plain([schema, self._reach, told, rules, held, blobs]))
 

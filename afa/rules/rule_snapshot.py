@@ -49,7 +49,7 @@ def _load(op: RuleSetOperator, parts: list[Any]) -> None:
             raise SnapshotError(f"expected a snapshot of a set over {op._schema.describe()} but got one over {schema}")
         if op._reach != reach:
             raise SnapshotError(f"expected reach={reach}, with which the set was saved, but got {op._reach}")
-        marks, late, output, following = told
+        marks, late, output, following, units = told
         op._progress.restore(Marks(*(as_time(mark, "a mark") for mark in marks)))
         op._late.count, op._output, op._standing.next = as_total(late), as_time(output, "output"), as_total(following)
         changes = []
@@ -60,7 +60,8 @@ def _load(op: RuleSetOperator, parts: list[Any]) -> None:
             changes.append(Change(op._schema.take(tuple(payload)), *times, count))
         op._held.add(EventRows.of(op._schema, changes))
         op._held.vain(op._progress.events)
-        op._store.promised = op._behind_by(op._progress.events)
+        op._store.concerned.units.promise = op._behind_by(op._progress.events)
+        op._store.concerned.units.take(units)
         shapes: dict[int, Shape] = {}
         for saved_rule in saved_rules:
             _stand(op, shapes, blobs, *saved_rule)

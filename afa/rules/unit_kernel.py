@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from afa.compiled.kernel.layout import BEGINNING, FOREVER
 from afa.compiled.kernel.native_call import kernel, prefetch, wrapped
-from afa.rules.unit_layout import *
+from afa.rules.unit_layout import BEGIN, REFILL, ROUND, UNDO, Unit, UnitCall, UnitPair
 
 SPREAD = 0x9E3779B97F4A7C15 - (1 << 64)
 HALF = (1 << 31) - 1
@@ -57,12 +57,11 @@ def slot_of(m: UnitCall, t: Unit, word: int, s: int) -> int:
 def begin(m: UnitCall, c: UnitPair, t: Unit, i: int, s: int) -> None:
     """Let a match begin by event ``i``, whose unit has slot ``s``."""
     if t.name[s] == 0:
-        t.name[s] = c.name[i]
+        t.name[s], t.low[s], t.high[s], t.over[s] = c.name[i], FOREVER, BEGINNING, BEGINNING
         m.used += 1
-        t.over[s] = BEGINNING
+    c.was_low[i], c.was_high[i], c.was_over[i] = t.low[s], t.high[s], t.over[s]
     if t.over[s] <= m.promise:
         t.low[s], t.high[s], t.over[s] = FOREVER, BEGINNING, BEGINNING
-    c.was_low[i], c.was_high[i], c.was_over[i] = t.low[s], t.high[s], t.over[s]
     t.low[s] = min(t.low[s], c.le[i])
     t.high[s] = max(t.high[s], c.high[i])
     t.over[s] = max(t.over[s], c.over[i])

@@ -13,7 +13,7 @@ from afa.compiled.kernel_arrays import native_main
 from afa.errors import SnapshotError
 from afa.rules import unit_kernel
 from afa.rules import unit_layout as k
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, FOREVER
 
 FEW, FULL = 64, 0.6
 """How many slots there are at least, and how full they are at most."""
@@ -43,6 +43,7 @@ class Units:
         self.t = np.zeros((FEW, k.Unit.SIZE), np.int64)
         self.m[k.UnitCall.promise] = BEGINNING
         self._begun: list[Any] = []  # within the call under way
+        self._kept = BEGINNING  # the promise before it
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._known()))
@@ -57,15 +58,17 @@ class Units:
         self.m[k.UnitCall.promise] = t
 
     def begin(self, names: Any, le: Any, high: Any, over: Any) -> tuple[Any, Any]:
-        """Let matches begin. Returns `Unit.low` and `Unit.high` as they were before each."""
+        """Let matches begin. Returns `Unit.low` and `Unit.high` as they were before each; FOREVER and BEGINNING: there was none."""
         self._reach(len(names))
         c = np.empty((k.UnitPair.SIZE, len(names)), np.int64)
         c[k.UnitPair.name], c[k.UnitPair.le], c[k.UnitPair.high], c[k.UnitPair.over] = names, le, high, over
+        c[k.UnitPair.was_low], c[k.UnitPair.was_high], c[k.UnitPair.was_over] = FOREVER, BEGINNING, BEGINNING
         main()  # before anything must be undone by it
-        self._begun.append(c[:, :0])
+        self._begun.append(c)
         self._call(k.BEGIN, c)
-        self._begun[-1] = c
-        return c[k.UnitPair.was_low], c[k.UnitPair.was_high]
+        there = c[k.UnitPair.was_over] > self.promise
+        low, high = (c[line] for line in (k.UnitPair.was_low, k.UnitPair.was_high))
+        return np.where(there, low, FOREVER), np.where(there, high, BEGINNING)
 
     def sent(self, names: Any, le: Any) -> Any:
         """Return which events that begin nothing are to be sent."""
@@ -91,24 +94,28 @@ class Units:
     def _reach(self, n: int) -> None:
         """Make room for so many units more; a table that is made anew has none that is forgotten."""
         if self.m[k.UnitCall.used] + n > FULL * len(self.t):
-            self._refill(self.t, len(self) + 3 * n)
+            self._refill(self.t, 2 * len(self) + 3 * n)
 
     def _refill(self, old: Any, room: int) -> None:
         new = copy.copy(self)
         new.m, new.t = self.m.copy(), np.zeros((max(FEW, int(room / FULL)), k.Unit.SIZE), np.int64)
+        new.promise = self._kept  # what this call lets be forgotten comes back if it fails
         new._call(k.REFILL, o=old)
+        new.promise = self.promise
         self.m, self.t = new.m, new.t
 
     # -- all or nothing --------------------------------------------------------------------------------------------------------
 
     def back(self) -> None:
-        """Take back all begins of the call under way. Can be repeated."""
+        """Take back what the call under way has done. Can be repeated."""
+        self.promise = self._kept
         for c in reversed(self._begun):
             self._call(k.UNDO, c)
         self._begun.clear()
 
     def worked(self) -> None:
-        """Forget how to take them back."""
+        """Forget how to take it back."""
+        self._kept = self.promise
         self._begun.clear()
 
     # -- snapshots -------------------------------------------------------------------------------------------------------------
@@ -116,7 +123,8 @@ class Units:
     def saved(self) -> bytes:
         """Return the units that are not forgotten, in the order of their names."""
         lines = self.t[self._known()]
-        return lines[np.argsort(lines[:, k.Unit.name])].astype("<i8").tobytes()
+        found: bytes = lines[np.argsort(lines[:, k.Unit.name])].astype("<i8").tobytes()
+        return found
 
     def take(self, blob: Any) -> None:
         """Set what `saved` has returned."""
