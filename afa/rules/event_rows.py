@@ -83,6 +83,10 @@ class EventRows:
             return self
         return self.at(np.flatnonzero((le <= self.le) & (self.le < re)))
 
+    def singles(self) -> list[EventRows]:
+        """Return the rows one by one."""
+        return [self.at(slice(i, i + 1)) for i in range(len(self))]
+
     def negated(self) -> EventRows:
         """Return what takes these changes back."""
         changes = self._changes and [change._replace(diff=-change.diff) for change in self._changes]

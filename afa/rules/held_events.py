@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.model.copies import added
 from afa.rules.event_rows import EventRows, joined
 from punctuation.time import BEGINNING, FOREVER
 
+MANY = 1 << 40
+"""More copies in one change than these are counted."""
 TOGETHER = 1 << 14
 """Blocks of fewer rows are joined to one as they grow, so that there are few."""
 
 
 class HeldEvents:
-    """Changes as they came, but for those below what is held. ``state``: all of it, never changed in place.
+    """Changes as they came, but for those below what is held. ``state``: all of it, never changed in place: blocks of rows; up to
+    where retractions in vain were told; whether there are so many copies of some event that they must be counted.
 
     >>> from typing import NamedTuple
     >>> from afa.schema import Schema
@@ -31,21 +35,31 @@ class HeldEvents:
     """
 
     def __init__(self) -> None:
-        self.state: tuple[tuple[EventRows, ...], int] = ((), BEGINNING)
+        self.state: tuple[tuple[EventRows, ...], int, bool] = ((), BEGINNING, False)
 
     def __len__(self) -> int:
         return sum(map(len, self.state[0]))
 
     def add(self, rows: EventRows) -> None:
-        """Take changes of events."""
+        """Take changes of events. Raises `ChangeError` where there are more copies of one than int64 counts."""
         if not len(rows):
             return
-        blocks, sought = self.state
+        blocks, sought, many = self.state
+        many = many or bool(((rows.diff > MANY) | (rows.diff < -MANY)).any())
+        if many:
+            self._count(rows)
         parts = [*blocks, rows if _ascending(rows.le) else rows.at(np.argsort(rows.le, kind="stable"))]
         while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), TOGETHER):
             both = joined(parts[-2:])
             parts[-2:] = [both if _ascending(both.le) else both.at(np.argsort(both.le, kind="stable"))]
-        self.state = tuple(parts), sought
+        self.state = tuple(parts), sought, many
+
+    def _count(self, rows: EventRows) -> None:
+        """Add up the copies of events, after each change."""
+        known = {(change.payload, change.le, change.re): change.diff for change in _netted(list(self.state[0]))}
+        for change in rows.changes():
+            event = change.payload, change.le, change.re
+            known[event] = added(known.get(event, 0), change.diff, change.payload, change.le)
 
     def between(self, le: int, re: int = FOREVER) -> list[EventRows]:
         """Return what is held of the events with an LE in ``[le, re)``."""
@@ -58,8 +72,8 @@ class HeldEvents:
 
     def vain(self, t: int) -> list[Change]:
         """Return the retractions below a watermark that have waited in vain, and take them out."""
-        blocks, sought = self.state
-        self.state = blocks, max(sought, t)
+        blocks, sought, many = self.state
+        self.state = blocks, max(sought, t), many
         parts = [rows for rows in self.between(sought, t) if (rows.diff < 0).any()]
         if not parts:
             return []
@@ -72,7 +86,7 @@ class HeldEvents:
 
     def drop(self, t: int) -> None:
         """Drop all events with an LE below ``t``."""
-        self.state = tuple(self.between(t)), max(self.state[1], t)
+        self.state = tuple(self.between(t)), max(self.state[1], t), self.state[2]
 
     def netted(self) -> list[Change]:
         """Return the copies in force, and the retractions that wait (below 0), by LE."""

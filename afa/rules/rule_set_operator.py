@@ -10,32 +10,28 @@ item -> is it an event? is it late?  once, for the set
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from afa.change import Change, RuleChange, put_in_order
+from afa.change import RuleChange, put_in_order
 from afa.errors import AfaError, ChangeError, LateEventError
-from afa.model.automaton import Automaton
 from afa.model.renamed import time_of
-from afa.operator.call import Core
 from afa.operator.options import options_of
 from afa.operator.plain_data import plain
-from afa.operator.table_rows import rows_of
-from afa.operator.tables import opened, shape_of
 from afa.rules.event_rows import EventRows
 from afa.rules.held_events import HeldEvents
 from afa.rules.own_operator import OwnOperator
-from afa.rules.rule_tables import OwnRows, RuleColumns, RuleForm, answer, changes_of
+from afa.rules.rule_tables import OwnRows, RuleForm, answer, changes_of
 from afa.rules.rule_texts import SET, Rule, RuleTexts
+from afa.rules.set_input import SetInput
 from afa.rules.shape import NoShape, RuleParts, parts_of
 from afa.rules.shape_store import RulesRaised, ShapeStore
+from afa.rules.standing_rules import RuleInForce, StandingRule, StandingRules
 from afa.schema import as_ticks
-from afa.state.plain import Unfit
 from punctuation import sealed
 from punctuation.calls import Calls, Member, whole
-from punctuation.door import Table
 from punctuation.durations import ticks_of_duration
 from punctuation.late import Late
 from punctuation.progress import Marks, Progress
@@ -46,40 +42,11 @@ MAGIC, VERSION = b"AFAR", 2
 TAKES = ("key", "window", "order_by", "engine", "late", "tick", "longest", "members", "lineage", "partial_matches", "max_bytes")
 OF_SET = ("key", "window", "order_by", "late", "tick")
 """What is not handed to each rule as it is."""
-OF_SNAPSHOT = ("key", "engine", "late", "partial_matches", "max_bytes")
-"""What is said to a snapshot of a rule's operator; it knows all else."""
 APART = ("longest", "members", "lineage", "partial_matches", "max_bytes")
 """What only an operator of its own can do for a rule."""
 Output = list[Any]
 R = TypeVar("R")
 log = logging.getLogger("afa.rules")
-
-
-class StandingRule(NamedTuple):
-    """A rule with its lifetime and what runs it: its parts in the store, or an operator of its own.
-
-    ``why``: why it has one of its own; ``aside``: why it was put aside, None: it was not.
-    """
-
-    rule: Rule
-    number: int
-    form: RuleForm
-    le: int
-    re: int
-    parts: RuleParts | None
-    own: OwnOperator | None = None
-    why: str = ""
-    aside: str | None = None
-
-
-class RuleInForce(NamedTuple):
-    """What `RuleSetOperator.rules` tells of a rule; ``why``: what it raised when it was put aside."""
-
-    name: str
-    le: int
-    re: int
-    state: str  # "in force", "ended": late events may still change what it has told; "put aside", "dropped"
-    why: str | None = None
 
 
 class RuleStatistics(NamedTuple):
@@ -128,11 +95,8 @@ class RuleSetOperator(Member):
         self._set, self._options = rules, said
         tick = said.tick or rules.tick
         self._key = rules.key if said.key is None else rules.checked_key(said.key)
-        self._front = Core(
-            Automaton(start="0", final={"0"}, arcs=[], event=rules.event), options_of({"tick": tick} if tick else {})
-        )
-        assert self._front.taken is not None
-        self._schema = self._front.taken
+        self._input = SetInput(rules.event, tick)
+        self._schema = self._input.schema
         self._reach = ticks_of_duration(reach, tick, "reach") if reach else 0
         if self._reach < 0:
             raise AfaError(f"expected reach >= 0 but got reach={reach!r}")
@@ -141,16 +105,8 @@ class RuleSetOperator(Member):
         self._apart = next((f"{name}=" for name in APART if name in said.said), None)
         self._store = ShapeStore(self._schema, **({"engine": said.said["engine"]} if "engine" in said.said else {}))
         self._touched: list[tuple[Any, Any]] = []
-        self._standing: dict[int, StandingRule] = {}
-        self._by_name: dict[str, tuple[int, ...]] = {}
-        self._forms: dict[int, RuleForm] = {}
-        self._own: dict[int, None] = {}  # the rules with operators of their own
-        self._ending: dict[int, None] = {}  # the rules that end
-        self._undo: list[tuple[int, StandingRule | None]] = []
+        self._standing = StandingRules(self._schema)
         self._told_aside: list[str] = []  # what the call under way has put aside
-        self._next = 0
-        self._dropped: tuple[RuleInForce, ...] = ()
-        self._columns = RuleColumns(self._schema, {}, {})
         self._calls = Calls(self)
         for rule in rules.rules.values():
             self._calls.call(self._stand, rule, BEGINNING, FOREVER)
@@ -158,8 +114,8 @@ class RuleSetOperator(Member):
     # -- all or nothing --------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        state = self._dropped, self._columns, self._late.count, self._output, self._held.state
-        return self._progress.marks(), self._store.begins(), state
+        state = self._late.count, self._output, self._held.state
+        return self._progress.marks(), self._standing.begins(), state
 
     def call_ends(self) -> None:
         for group, _ in self._touched:
@@ -170,17 +126,13 @@ class RuleSetOperator(Member):
     def call_failed(self, before: Any) -> None:
         for group, was in self._touched:
             group.failed(was)
-        marks, store, state = before
-        self._store.failed(store)
-        for number, old in reversed(self._undo):
-            self._write(number, old)
-            if old is None:
-                self._forms.pop(number, None)
-        self._dropped, self._columns, self._late.count, self._output, self._held.state = state
+        marks, standing, state = before
+        self._store.failed()
+        self._standing.failed(standing)
+        self._late.count, self._output, self._held.state = state
         self._progress.restore(Marks(*marks))
         self._late.waiting.clear()
         self._told_aside.clear()
-        self._undo.clear()
         self._touched.clear()
 
     def call_worked(self) -> None:
@@ -189,44 +141,15 @@ class RuleSetOperator(Member):
         for group, _ in self._touched:
             group.worked()
         self._store.worked()
-        gone = {number for number, old in self._undo if old is not None and number not in self._standing}
-        if gone:
-            self._store.forget(gone)
-        for number in gone:
-            self._forms.pop(number, None)
-        self._undo.clear()
+        over = self._standing.over()
+        if over:
+            self._store.forget(over)
+        self._standing.worked()
         self._touched.clear()
 
     def _touch(self, group: Any) -> None:
         if not any(known is group for known, _ in self._touched):
             self._touched.append((group, group.begins()))
-
-    def _put(self, number: int, rule: StandingRule | None) -> None:
-        """Let a rule stand in the place of what stands under its number; None: nothing does any more."""
-        self._undo.append((number, self._standing.get(number)))
-        self._write(number, rule)
-
-    def _write(self, number: int, rule: StandingRule | None) -> None:
-        """As `_put`. Can be repeated."""
-        there = self._standing.pop(number, None) if rule is None else rule
-        if there is None:
-            return
-        name = there.rule.name
-        others = tuple(each for each in self._by_name.get(name, ()) if each != number)
-        self._by_name[name] = others if rule is None else (*others, number)
-        if not self._by_name[name]:
-            del self._by_name[name]
-        if rule is not None:
-            self._standing[number] = rule
-        runs, ends = rule is not None and rule.own is not None and rule.aside is None, rule is not None and rule.re < FOREVER
-        for numbers, is_one in ((self._own, runs), (self._ending, ends)):
-            if is_one:
-                numbers[number] = None
-            else:
-                numbers.pop(number, None)
-
-    def _named(self, name: str) -> list[StandingRule]:
-        return [self._standing[number] for number in self._by_name.get(name, ())]
 
     def _tried(self, work: Callable[..., R], *args: Any) -> R:
         """Do the work of a call. Where rules raise, they are put aside, and the call is carried out again without them."""
@@ -244,7 +167,7 @@ class RuleSetOperator(Member):
     def _put_aside(self, rule: StandingRule, why: str) -> None:
         if rule.own is None:
             self._store.end(rule.number, BEGINNING)
-        self._put(rule.number, rule._replace(aside=why))
+        self._standing.put(rule.number, rule._replace(aside=why))
         self._told_aside.append(f"rule {rule.rule.name!r} is put aside: {why}")
 
     # -- events ----------------------------------------------------------------------------------------------------------------
@@ -258,82 +181,42 @@ class RuleSetOperator(Member):
         return found
 
     def _push(self, change: Any) -> Output:
-        return self._listed(self._carry_out([self._item(self._front.in_form(change))]))
+        return self._listed(self._carry_out([self._input.one(change)]))
 
     def push_many(self, batch: Any, *, net: bool = True, time: str = "le", **old: str) -> Any:
         """Take a table, or a list, as one call: as `Operator.push_many`. Tables come back with a column ``rule`` in front."""
         return self._calls.call(self._tried, self._push_many, batch, net, time_of(time, old) if old else time)
 
     def _push_many(self, batch: Any, net: bool, time: str) -> Any:
-        come = opened(self._front, batch, (), time)
-        parts = list(self._parts(come.parts))
-        if not net:
-            parts = [one for part in parts for one in _each(part)]
-        calls = [parts] if net else [[part] for part in parts]
-        out = [item for call in calls for item in self._carry_out(call)]
-        return self._listed(out) if come.like is None else answer(out, come, self._forms, self._columns, self._front)
-
-    def _parts(self, given: Iterable[Any]) -> Iterable[EventRows | Punctuation]:
-        """Yield what a call brings: events that follow each other together, and watermarks."""
-        waiting: list[Change] = []
-        for part in given:
-            items: Any = [part]
-            if isinstance(part, Table):
-                try:
-                    rows = EventRows.of_table(self._front, part)
-                except Unfit:
-                    items = rows_of(self._front, part, (), shape_of(self._front, part).mixed)
-                else:
-                    if waiting:
-                        yield EventRows.of(self._schema, waiting)
-                        waiting = []
-                    yield rows
-                    continue
-            for port, item, _ in items:
-                if port == "event" and isinstance(item, Change):
-                    waiting.append(self._typed(item))
-                    continue
-                if waiting:
-                    yield EventRows.of(self._schema, waiting)
-                    waiting = []
-                yield self._item(item)
-        if waiting:
-            yield EventRows.of(self._schema, waiting)
-
-    def _item(self, item: Any) -> EventRows | Punctuation:
-        """Return an item in its form."""
-        if isinstance(item, Punctuation):
-            if item.where is not None:
-                raise ChangeError(f"expected a Punctuation without a condition for {SET} but got {item!r}")
-            return Punctuation(as_ticks(item.t, "t", self._front.tick))
-        if not isinstance(item, Change):
-            raise ChangeError(f"expected a change of an event, a row or a Punctuation but got {item!r}")
-        return EventRows.of(self._schema, [self._typed(item)])
-
-    def _typed(self, item: Change) -> Change:
-        found: Change = self._front.typed(item, None)
-        return found if item.re is not None else found._replace(re=None)
+        come, calls = self._input.call(batch, time, net)
+        out = [item for parts in calls for item in self._carry_out(parts)]
+        rules = self._standing
+        return self._listed(out) if come.like is None else answer(out, come, rules.forms, rules.columns, self._input.core)
 
     def _listed(self, out: Output) -> Output:
         """Return output as changes and watermarks."""
         found: Output = []
         for item in out:
-            found += [item] if isinstance(item, Punctuation) else changes_of(item, self._forms)
+            found += [item] if isinstance(item, Punctuation) else changes_of(item, self._standing.forms)
         return found
 
     def _carry_out(self, parts: Sequence[EventRows | Punctuation]) -> Output:
         """Take events and watermarks, in order; return a list of rows, the minimal difference, and the watermark if it moved."""
-        taken = [new for part in parts if (new := self._checked(part)) is not None]
-        if not taken:
+        came: list[Any] = []
+        for part in parts:
+            before = self._held.state[0]
+            if (new := self._checked(part)) is not None:
+                came.append((new, before))
+        if not came:
             return []
+        taken = [part for part, _ in came]
         found: list[Any] = []
-        for number in self._own:
-            rule = self._standing[number]
+        for rule in self._standing.own:
             mine: list[Any] = [part if isinstance(part, Punctuation) else part.within(rule.le, rule.re) for part in taken]
             mine = [part for part in mine if isinstance(part, Punctuation) or len(part)]
             if mine:
                 found.append(self._asked(rule, mine))
-        found += self._store.take([self._behind(part) for part in taken], self._touch)
+        found += self._store.take([(self._behind(part), before) for part, before in came], self._touch)
         if any(isinstance(part, Punctuation) for part in taken):
             self._forget()
             return [found, *self._final()]
@@ -381,17 +264,16 @@ class RuleSetOperator(Member):
         return OwnRows(rule.form, [change for change in changes if change.le is not None and change.le < rule.re])
 
     def _forget(self) -> None:
-        """Let go of rules whose matches are all final."""
-        t = self._progress.events
-        for number in list(self._ending):
-            rule = self._standing[number]
+        """Let go of rules that no rule can meet any more, whose matches are all final."""
+        t = self._behind_by(self._progress.events)
+        for rule in self._standing.ending:
             promised = self._store.promised if rule.own is None else rule.own.promised
             if rule.re <= t and (rule.aside is not None or promised >= rule.re):
-                self._put(number, None)
+                self._standing.put(rule.number, None)
 
     def _final(self) -> list[Punctuation]:
         """Return the watermark of the output, if it has moved."""
-        own = [max(rule.own.promised, rule.le) for number in self._own if (rule := self._standing[number]).own is not None]
+        own = [max(rule.own.promised, rule.le) for rule in self._standing.own if rule.own is not None]
         final = min([self._behind_by(self._progress.events), *own])
         if final <= self._output:
             return []
@@ -402,7 +284,7 @@ class RuleSetOperator(Member):
 
     def _stand(self, rule: Rule, le: int, re: int, own: OwnOperator | None = None) -> StandingRule:
         """Put a rule in its place: the store, or an operator of its own."""
-        number, self._next = self._next, self._next + 1
+        number, self._standing.next = self._standing.next, self._standing.next + 1
         parts, why = self._parts_of(rule) if own is None else (None, "it had one when it was saved")
         if parts is None:
             own = own or self._operator(rule)
@@ -410,19 +292,11 @@ class RuleSetOperator(Member):
             form = RuleForm(rule.name, tuple(core.keys.labels) if core.keys else (), core.shown, core.members is not None)
         else:
             form = RuleForm(rule.name, parts.shape.key, parts.shown)
-        self._columns = self._with_columns(form)
-        self._forms[number] = form
         standing = StandingRule(rule, number, form, le, re, parts, own, why)
+        self._standing.add(standing)
         if parts is not None:
             self._store.add(number, parts, le, re)
-        self._put(number, standing)
         return standing
-
-    def _with_columns(self, form: RuleForm) -> RuleColumns:
-        try:
-            return self._columns.with_form(form)
-        except AfaError:  # with a column of a rule that is there no more, perhaps
-            return RuleColumns.of([*(rule.form for rule in self._standing.values()), form], self._schema)
 
     def _parts_of(self, rule: Rule) -> tuple[RuleParts | None, str]:
         """Return the parts of a rule for the store; None: it needs an operator of its own, and why."""
@@ -434,9 +308,10 @@ class RuleSetOperator(Member):
         if "order_by" in said:
             return None, "events of one time stand in an order"
         try:
-            return parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick")), ""
+            parts = parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick"))
         except NoShape as reason:
             return None, str(reason)
+        return (None, "it has time-outs, and reach= is asked") if parts.shape.clock and self._reach else (parts, "")
 
     def _said(self, rule: Rule) -> dict[str, Any]:
         """Return the options of the set that are a rule's: those that it does not say itself."""
@@ -448,23 +323,21 @@ class RuleSetOperator(Member):
             options["window"] = said.window
         if pattern.ordered_by is None and said.order_by is not None and not hasattr(pattern, "tree"):
             options["order_by"] = said.order_by
-        if self._front.tick is not None and pattern.tick is None:
-            options["tick"] = self._front.tick
+        if self._input.tick is not None and pattern.tick is None:
+            options["tick"] = self._input.tick
         return options
 
     def _operator(self, rule: Rule, blob: bytes | None = None) -> OwnOperator:
         """Make the operator of a rule, of its snapshot if there is one."""
         options = {name: value for name, value in self._options.said.items() if name not in OF_SET} | {"late": "drop"}
         options |= self._said(rule)
-        if blob is not None:
-            options = {name: value for name, value in options.items() if name in OF_SNAPSHOT}
         try:
             return OwnOperator(rule.pattern.operator(**options) if blob is None else rule.pattern.restore(blob, **options))
         except AfaError as error:
             raise type(error)(f"rule {rule.name!r}: {error}") from error
 
     def _time(self, at: Any, what: str) -> int | None:
-        return None if at is None else as_ticks(at, what, self._front.tick)
+        return None if at is None else as_ticks(at, what, self._input.tick)
 
     @whole
     def add(self, name: str, pattern: Any, le: Any = None, re: Any = None) -> Output:
@@ -500,7 +373,7 @@ class RuleSetOperator(Member):
             raise AfaError(f"rule {name!r}: expected le < re but got le={le}, re={re}")
         if le < first and self._progress.events > BEGINNING:
             raise LateEventError(f"rule {name!r}: expected le >= {first}, from where on events are held, but got le={le}")
-        for other in self._named(name):
+        for other in self._standing.named(name):
             if other.le < re and le < other.re:
                 raise AfaError(f"expected no rule {name!r} in [{le}, {re}) but got one in force in [{other.le}, {other.re})")
         standing = self._stand(rule, le, re)
@@ -516,7 +389,9 @@ class RuleSetOperator(Member):
         """Return what a rule alone makes of events and watermarks."""
         if not parts or rule.aside is not None:
             return []
-        return self._store.take(parts, self._touch, {rule.number}) if rule.own is None else [self._asked(rule, parts)]
+        if rule.own is not None:
+            return [self._asked(rule, parts)]
+        return self._store.take([(part, parts[:i]) for i, part in enumerate(parts)], self._touch, {rule.number})
 
     @whole
     def remove(self, name: str, at: Any = None) -> Output:
@@ -536,9 +411,9 @@ class RuleSetOperator(Member):
         if at is not None and at <= progress.events and progress.events > BEGINNING:
             raise LateEventError(f"rule {name!r}: expected an end behind {progress.events} (promised) but got at={at}")
         at = progress.now if at is None else at
-        found = [rule for rule in self._named(name) if at < rule.re]
+        found = [rule for rule in self._standing.named(name) if at < rule.re]
         if not found:
-            known = ", ".join(sorted({rule.rule.name for rule in self._standing.values() if at < rule.re})) or "none"
+            known = ", ".join(sorted({rule.rule.name for rule in self._standing if at < rule.re})) or "none"
             raise AfaError(f"expected a rule in force beyond {at} but got {name!r}; there are: {known}")
         out: list[Any] = []
         for rule in found:
@@ -549,7 +424,7 @@ class RuleSetOperator(Member):
     def _end(self, rule: StandingRule, at: int) -> None:
         if rule.own is None:
             self._store.end(rule.number, at)
-        self._put(rule.number, rule._replace(re=at) if rule.le < at else None)
+        self._standing.put(rule.number, rule._replace(re=at) if rule.le < at else None)
 
     @whole
     def replace(self, name: str, pattern: Any, at: Any = None) -> Output:
@@ -578,9 +453,9 @@ class RuleSetOperator(Member):
                 "put aside" if each.aside else "ended" if each.re <= now else "in force",
                 each.aside,
             )
-            for each in self._standing.values()
+            for each in self._standing
         ]
-        return sorted([*told, *self._dropped], key=lambda each: (each.name, each.le))
+        return sorted([*told, *self._standing.dropped], key=lambda each: (each.name, each.le))
 
     @property
     def statistics(self) -> RuleSetStatistics:
@@ -589,7 +464,7 @@ class RuleSetOperator(Member):
         return found
 
     def _counted(self) -> RuleSetStatistics:
-        of = {rule.rule.name: self._numbers_of(rule) for rule in self._standing.values()}
+        of = {rule.rule.name: self._numbers_of(rule) for rule in self._standing}
         held = self._store.partial_matches() + sum(each.partial_matches or 0 for each in of.values())
         return RuleSetStatistics(len(self._held), self._late.count, held, of)
 
@@ -601,7 +476,7 @@ class RuleSetOperator(Member):
 
     def explain(self) -> str:
         """Say how each rule is run: in a store with others of its shape, or by an operator of its own, and why."""
-        return "\n".join(self._calls.call(lambda: [self._explained(rule) for rule in self._standing.values()]))
+        return "\n".join(self._calls.call(lambda: [self._explained(rule) for rule in self._standing]))
 
     def _explained(self, rule: StandingRule) -> str:
         lifetime = f"{rule.rule.name}: [{rule.le}, {rule.re})"
@@ -611,7 +486,7 @@ class RuleSetOperator(Member):
             return f"{lifetime}, an operator of its own, which sees each event: {rule.why}"
         shape = self._store.rules[rule.number].group
         alike = sum(each.group is shape for each in self._store.rules.values())
-        asked = self._store.index.asked(rule.number)
+        asked = self._store.concerned.index.asked(rule.number)
         return f"{lifetime}, one of {alike} of its shape" + "".join(f"; asked of each event: {text}" for text in asked)
 
     def lineage(self, match: RuleChange) -> Any:
@@ -622,7 +497,7 @@ class RuleSetOperator(Member):
         return self._calls.call(self._lineage, match)
 
     def _lineage(self, match: RuleChange) -> Any:
-        for rule in self._named(match.rule):
+        for rule in self._standing.named(match.rule):
             if rule.le <= (match.le or 0) < rule.re:
                 own = rule.own
                 if own is None:
@@ -639,7 +514,7 @@ class RuleSetOperator(Member):
     def _saved(self) -> bytes:
         groups = list(self._store.groups.values())
         rules = []
-        for rule in self._standing.values():
+        for rule in self._standing:
             if rule.own is not None:
                 state: list[Any] = [rule.own.promised, rule.own.operator._snapshot()]
             else:
@@ -652,12 +527,13 @@ class RuleSetOperator(Member):
             rules.append([rule.number, rule.rule.name, rule.rule.text, rule.le, rule.re, rule.aside, state])
         held = [[tuple(change.payload), *change[1:4]] for change in self._held.netted()]
         schema = [[field.name, getattr(field.type, "__name__", "any")] for field in self._schema.fields]
-        told = [list(self._progress.marks()), self._late.count, self._output, self._next]
+        units = self._store.concerned.units.saved()
+        told = [list(self._progress.marks()), self._late.count, self._output, self._standing.next, units]
         blobs = [group.operator._snapshot() for group in groups]
         return sealed.seal(MAGIC, VERSION, plain([schema, self._reach, told, rules, held, blobs]))
 
     def _check(self) -> None:
-        for rule in self._standing.values():
+        for rule in self._standing:
             if rule.own is not None:
                 rule.own.operator._check()
         for group in self._store.groups.values():
@@ -665,8 +541,3 @@ class RuleSetOperator(Member):
 
     def __repr__(self) -> str:
         return f"Operator({self._set!r})"
-
-
-def _each(part: EventRows | Punctuation) -> list[EventRows | Punctuation]:
-    """Return the rows one by one."""
-    return [part] if isinstance(part, Punctuation) else [part.at(slice(i, i + 1)) for i in range(len(part))]

@@ -10,9 +10,10 @@ from afa.model.copies import as_total
 from afa.operator.plain_data import plain, reading
 from afa.operator.snapshot import unseal
 from afa.rules.event_rows import EventRows
-from afa.rules.rule_set_operator import MAGIC, VERSION, RuleInForce, RuleSetOperator
+from afa.rules.rule_set_operator import MAGIC, VERSION, RuleSetOperator
 from afa.rules.rule_texts import Rule, RuleTexts
 from afa.rules.shape import Shape
+from afa.rules.standing_rules import RuleInForce
 from afa.state.sound import wanted
 from punctuation.progress import Marks
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -48,9 +49,9 @@ def _load(op: RuleSetOperator, parts: list[Any]) -> None:
             raise SnapshotError(f"expected a snapshot of a set over {op._schema.describe()} but got one over {schema}")
         if op._reach != reach:
             raise SnapshotError(f"expected reach={reach}, with which the set was saved, but got {op._reach}")
-        marks, late, output, following = told
+        marks, late, output, following, units = told
         op._progress.restore(Marks(*(as_time(mark, "a mark") for mark in marks)))
-        op._late.count, op._output, op._next = as_total(late), as_time(output, "output"), as_total(following)
+        op._late.count, op._output, op._standing.next = as_total(late), as_time(output, "output"), as_total(following)
         changes = []
         for payload, le, re, count in held:
             times = as_time(le, "le"), None if re is None else as_time(re, "re")
@@ -59,7 +60,8 @@ def _load(op: RuleSetOperator, parts: list[Any]) -> None:
             changes.append(Change(op._schema.take(tuple(payload)), *times, count))
         op._held.add(EventRows.of(op._schema, changes))
         op._held.vain(op._progress.events)
-        op._store.promised = op._behind_by(op._progress.events)
+        op._store.concerned.units.promise = op._behind_by(op._progress.events)
+        op._store.concerned.units.take(units)
         shapes: dict[int, Shape] = {}
         for saved_rule in saved_rules:
             _stand(op, shapes, blobs, *saved_rule)
@@ -82,48 +84,50 @@ def _stand(
     wanted("the name and the text of a rule", texts, [name, text, aside])
     le, re = as_time(le, "le"), as_time(re, "re")
     wanted("a lifetime of a rule", le < re, [le, re])
-    wanted("a number of its own", type(number) is int and 0 <= number < op._next and number not in op._standing, number)
-    wanted("rules of one name one after the other", all(each.re <= le or re <= each.le for each in op._named(name)), name)
+    wanted("a number of its own", type(number) is int and 0 <= number < op._standing.next and number not in op._standing, number)
+    wanted("rules of one name one after the other", all(each.re <= le or re <= each.le for each in op._standing.named(name)), name)
     given = op._set.rules.get(name)
     candidates = [given] if given is not None and (text is None or given.text in (None, text)) else []
     if text is not None and not any(each.text == text for each in candidates):
         candidates.append(op._set.rule(name, text))
-    following = op._next
+    following = op._standing.next
     for rule in candidates:
-        op._next = number
+        op._standing.next = number
         try:
             if len(state) == 2:
                 own = op._operator(rule, state[1])
                 own.promised = as_time(state[0], "promised")
                 standing = op._stand(rule, le, re, own)
             else:
-                if not _in_store(op, rule, shapes, blobs, state):
-                    continue
+                _restore_group(op, rule, shapes, blobs, state)
                 standing = op._stand(rule, le, re)
         except SnapshotError:
-            continue
+            if text is not None and rule.text == text:
+                raise
+            continue  # another pattern of this name
         finally:
-            op._next = following
+            op._standing.next = following
         if aside is not None:
             op._put_aside(standing, aside)
         return
-    op._dropped += (RuleInForce(name, le, re, "dropped", "its pattern is not given any more, and it was not given as text"),)
+    why = "its pattern is not given any more, and it was not given as text"
+    op._standing.dropped += (RuleInForce(name, le, re, "dropped", why),)
 
 
-def _in_store(op: RuleSetOperator, rule: Rule, shapes: dict[int, Shape], blobs: list[Any], state: list[Any]) -> bool:
-    """Return whether a rule is the one that was saved as one of the store; if so, its group is restored."""
+def _restore_group(op: RuleSetOperator, rule: Rule, shapes: dict[int, Shape], blobs: list[Any], state: list[Any]) -> None:
+    """Restore the group of a rule that was saved as one of the store. Raises `SnapshotError` where it is another rule."""
     place, described, asked, told = state
     wanted("the place of a shape", type(place) is int and 0 <= place < len(blobs), place)
     if op._apart is not None:
         raise AfaError(f"expected the options with which the set was saved but got {op._apart}, too")
     parts, _ = op._parts_of(rule)
     if parts is None or plain(parts.described()) != plain(described):
-        return False
+        raise SnapshotError(f"rule {rule.name!r}: expected the pattern with which the set was saved but got another one")
     wanted("one shape at one place", shapes.setdefault(place, parts.shape) == parts.shape, place)
     if parts.shape not in op._store.groups:
         op._store.group(parts.shape, blobs[place])
-    op._store.count(op._next, as_total(asked), told)
-    return True
+    wanted("how many matches there are", type(told) is int, told)
+    op._store.count(op._standing.next, as_total(asked), told)
 
 
 def _put_in_force(op: RuleSetOperator) -> None:
@@ -135,11 +139,11 @@ def _put_in_force(op: RuleSetOperator) -> None:
 
 
 def _end_and_begin(op: RuleSetOperator, now: int) -> None:
-    for each in list(op._standing.values()):
+    for each in op._standing:
         given = op._set.rules.get(each.rule.name)
         if each.re > now and (given is None or (given is not each.rule and given.text != each.rule.text)):
             op._end(each, now)
-    there = {each.rule.name for each in op._standing.values() if each.re > now}
+    there = {each.rule.name for each in op._standing if each.re > now}
     for name, rule in op._set.rules.items():
         if name not in there:
             op._add(rule, now, FOREVER)

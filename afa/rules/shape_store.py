@@ -1,6 +1,6 @@
 """The state of many rules: one operator for each shape, over pairs of an event and a rule that it concerns.
 
-events -> columns, once -> pairs (`RuleIndex`) -> for each shape: bits, values, constants, RE by the rule's window
+events -> columns, once -> pairs (`Concerned`) -> for each shape: bits, values, constants, RE by the rule's window
                                                  -> operator, by (rule, key) -> rows of matches, with the rules' numbers
 """
 
@@ -19,13 +19,13 @@ from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
 from afa.operator.operator import Keyed
 from afa.operator.tables import answer, carry_out, opened, steps
+from afa.rules.concerned import Concerned, Pairs
 from afa.rules.event_rows import EventRows, arrow_of
-from afa.rules.index import RuleIndex
 from afa.rules.own_operator import OperatorWithin
 from afa.rules.shape import RuleParts, Shape, value_name
 from afa.schema import Schema
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import BEGINNING
 
 
 class StoredRule(NamedTuple):
@@ -87,23 +87,23 @@ class ShapeStore:
 
     def __init__(self, event: Schema, **options: Any) -> None:
         self.event, self._options = event, options | {"late": "drop"}
-        self.index = RuleIndex(event)
+        self.concerned = Concerned(event)
         self.rules: dict[int, StoredRule] = {}
         self.groups: dict[Shape, ShapeGroup] = {}
-        self.promised = BEGINNING
         self._counts: dict[int, list[int]] = {}  # of each rule the events that it was asked of, and its matches in force
         self._undo: list[Callable[[], Any]] = []  # takes back what the call under way has done to rules
         self._fresh: list[tuple[Any, Any, int]] = []  # what it adds to the counts: numbers, how many, which count
 
     # -- all or nothing --------------------------------------------------------------------------------------------------------
 
-    def begins(self) -> Any:
-        """Return what `failed` needs. Changes nothing."""
-        return self.promised
+    @property
+    def promised(self) -> int:
+        """The last watermark."""
+        return self.concerned.units.promise
 
-    def failed(self, before: Any) -> None:
+    def failed(self) -> None:
         """Restore the state from before the call, but for groups that were touched. Can be repeated from the start."""
-        self.promised = before
+        self.concerned.units.back()
         for back in reversed(self._undo):
             back()
         self._undo.clear()
@@ -111,6 +111,7 @@ class ShapeStore:
 
     def worked(self) -> None:
         """Forget how to restore the earlier state. Can be repeated from the start."""
+        self.concerned.units.worked()
         self._undo.clear()
         while self._fresh:
             numbers, counts, which = self._fresh.pop()
@@ -124,7 +125,7 @@ class ShapeStore:
         group = self.groups.get(parts.shape) or self.group(parts.shape)
         self.rules[number] = StoredRule(number, parts, le, re, group)
         self._undo.append(lambda: self.forget({number}))
-        self.index.add(number, parts.bits, le, re)
+        self.concerned.add(number, parts, le, re)
 
     def group(self, shape: Shape, blob: bytes | None = None) -> ShapeGroup:
         """Make the operator of a shape; of its snapshot, if there is one."""
@@ -145,25 +146,34 @@ class ShapeStore:
     def _until(self, rule: StoredRule) -> None:
         if rule.number in self.rules:
             self.rules[rule.number] = rule
-            self.index.end(rule.number, rule.re)
+            self.concerned.index.end(rule.number, rule.re)
 
     def forget(self, numbers: Collection[int]) -> None:
         """Forget rules. Can be repeated."""
         for number in numbers:
             self.rules.pop(number, None)
             self._counts.pop(number, None)
-        self.index.drop(set(numbers))
+        self.concerned.index.drop(set(numbers))
 
     # -- events ----------------------------------------------------------------------------------------------------------------
 
     def take(
-        self, parts: Sequence[EventRows | Punctuation], touch: Callable[[Any], None], only: Collection[int] | None = None
+        self,
+        parts: Sequence[tuple[EventRows | Punctuation, Sequence[EventRows]]],
+        touch: Callable[[Any], None],
+        only: Collection[int] | None = None,
     ) -> list[MatchRows]:
-        """Take events and watermarks, in order. Returns the minimal difference.
+        """Take events, each with what is held of those that came before, and watermarks, in order. Returns the minimal difference.
 
         ``touch`` is told of each group before it takes something; ``only``: for these rules alone. Raises `RulesRaised`.
         """
-        asked = [part if isinstance(part, Punctuation) else self._pairs(part, only) for part in parts]
+        asked: list[Any] = []
+        for part, before in parts:
+            if isinstance(part, Punctuation):
+                self.concerned.units.promise = max(part.t, self.concerned.units.promise)
+                asked.append(part)
+            else:
+                asked += [self._tables(pairs) for pairs in self.concerned.pairs(part, before, only)]
         found: list[MatchRows] = []
         for group in list(self.groups.values()):
             mine = [part if isinstance(part, Punctuation) else part.get(id(group)) for part in asked]
@@ -171,9 +181,6 @@ class ShapeStore:
             if mine:
                 touch(group)
                 found += self._asked(group, mine)
-        for part in parts:
-            if isinstance(part, Punctuation):
-                self.promised = max(self.promised, part.t)
         return found
 
     def _asked(self, group: ShapeGroup, parts: list[Any]) -> list[MatchRows]:
@@ -212,6 +219,9 @@ class ShapeStore:
         if come.like is None:
             return []
         table = next(part for part in answer(out, come, core, True) if isinstance(part, pa.Table))
+        if shape.clock and len(table):  # no time-out of a rule fires behind its end
+            ends = np.array([self.rules[number].re for number in table.column("rule").to_pylist()])
+            table = table.filter(pa.array(table.column("le").to_numpy() < ends))
         number, le, re, diff = (table.column(name).to_numpy() for name in ("rule", "le", "re", "diff"))
         if not len(number):
             return []
@@ -222,28 +232,17 @@ class ShapeStore:
         keys, fields = ([table.column(f"{x}{i}") for i in range(n)] for x, n in (("k", len(shape.key)), ("r", shape.shown)))
         return [MatchRows(number, keys, fields, le, re, diff)]
 
-    def _pairs(self, rows: EventRows, only: Collection[int] | None) -> dict[int, pa.Table]:
-        """Return for each group of rules the pairs that some rows make, as a table for its operator."""
-        fields, columns, le = self.event.fields, rows.columns(), rows.le
-        row, rule, bits = self.index.pairs(columns, le)
-        if only is not None:
-            kept = np.isin(rule, list(only))
-            row, rule, bits = row[kept], rule[kept], bits[kept]
-        if not len(row):
-            return {}
+    def _tables(self, pairs: Pairs) -> dict[int, pa.Table]:
+        """Return for each group of rules its pairs, as a table for its operator."""
+        rows, row, rule, bits, end = pairs
+        columns = rows.columns()
         numbers, places = np.unique(rule, return_inverse=True)
         self._fresh.append((numbers, np.bincount(places), 0))
         rules = [self.rules[number] for number in numbers.tolist()]
         groups = {id(each.group): each.group for each in rules}
         of_row = np.array([list(groups).index(id(each.group)) for each in rules])[places]
-        windows = np.array([each.parts.window or FOREVER for each in rules])[places]
-        ends = np.where(le[row] > FOREVER - windows, FOREVER, le[row] + windows)
-        ends[windows == FOREVER] = FOREVER
-        if rows.re is not None:
-            there = np.ones(len(rows), np.bool_) if rows.re.present is None else rows.re.present
-            ends = np.where(there[row], rows.re.values[row], ends)
         digest = rows.digests()
-        known = {field.name: field for field in fields}
+        known = {field.name: field for field in self.event.fields}
         made_of = {}
         for place, (key, group) in enumerate(groups.items()):
             here = np.flatnonzero(of_row == place)
@@ -255,7 +254,7 @@ class ShapeStore:
                 values = np.array([constants[i] if constants else 0 for constants in own], np.int64 if kind is int else np.float64)
                 pair[f"c{i}"] = values[mine]
             pair |= {f"k{i}": arrow_of(columns[name].moved(at), known[name]) for i, name in enumerate(shape.key)}
-            made_of[key] = pa.table(pair | {"rule": rule[here], "le": le[at], "re": ends[here], "diff": rows.diff[at]})
+            made_of[key] = pa.table(pair | {"rule": rule[here], "le": rows.le[at], "re": end[here], "diff": rows.diff[at]})
         return made_of
 
     # -- what is held ----------------------------------------------------------------------------------------------------------
@@ -300,6 +299,9 @@ def automaton_of(shape: Shape) -> Automaton:
     arcs = []
     for i, arc in enumerate(shape.arcs):
         src, dst, fence = f"s{arc.src}", f"s{arc.dst}", Derived(text_of_expr(arc.fence))
+        if arc.at is not None:
+            arcs.append(Arc.timeout(src, dst, Derived(text_of_expr(arc.at)), name=f"arc {i}"))
+            continue
         transfer = None if arc.transfer is None else Derived(text_of_expr(arc.transfer, schema))
         of_arc = f"arc {i}"
         arcs.append(Arc(src, dst, fence, transfer, name=of_arc) if arc.kind == CONSUME else Arc.skip(src, fence, name=of_arc))

@@ -148,7 +148,7 @@ def _carry_out(op: Any, want: _Set, step: tuple[Any, ...], met: Counter[str]) ->
         if kind == "table":
             columns = {name: [row[i] for row in step[1]] for i, name in enumerate(("card", "shop", "amount", "le", "re", "diff"))}
             rows = op.push_many(columns)
-            out = _of_table(rows, op._standing.values())
+            out = _of_table(rows, op._standing)
         elif kind == "list":
             out = op.push_many(changes)
         else:

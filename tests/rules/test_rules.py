@@ -250,3 +250,31 @@ def test_a_folder(tmp_path: Path) -> None:
         Rules.of_folder(tmp_path, event=Pay)
     with pytest.raises(AfaError, match="expected a folder of rules"):
         Rules.of_folder(tmp_path / "none", event=Pay)
+
+
+def test_what_the_set_must_see_itself() -> None:
+    """Copies beyond int64, and a rule that has ended but is reached yet, concern no rule alone."""
+    op = Operator(made(a=LARGE, b=RAISES), reach=60)
+    op.push(insert(Pay("x", 20), 1))
+    before = op.snapshot()
+    for second in (2**62, 2**63 - 1):
+        with pytest.raises(ChangeError, match="expected at most 9223372036854775807 copies of an event but got"):
+            op.push_many([afa.Change(Pay("x", 1), 9, None, 2**62), afa.Change(Pay("x", 1), 9, None, second)])
+    assert op.snapshot() == before
+    with pytest.raises(AfaError, match="expected no rule 'a'"):
+        op.add("a", LARGE, le=5)
+    assert op.snapshot() == before
+    op.remove("a", at=23)
+    op.push(Punctuation(24))
+    with pytest.raises(AfaError, match=r"expected no rule 'a' in \[0, 5\) but got one in force in"):
+        op.add("a", LARGE, le=0, re=5)
+
+
+def test_a_damaged_rule_of_the_same_text_is_no_other_rule() -> None:
+    rules = made(a=LARGE, b="PATTERN SEQ(Pay a, Pay b) WHERE strict_contiguity(a, b) { a.amount < 3 } WITHIN 20 RETURN b.amount")
+    body = unseal(MAGIC, VERSION, Operator(rules).snapshot())
+    for place in range(2):
+        torn: list[Any] = copy.deepcopy(body)
+        torn[3][place][6][1] = b"no snapshot" if len(torn[3][place][6]) == 2 else ["another"]
+        with pytest.raises(SnapshotError):
+            rules.restore(sealed.seal(MAGIC, VERSION, plain(torn)))

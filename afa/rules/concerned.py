@@ -1,0 +1,132 @@
+"""Which events a rule must see: those by which a match may begin, and from there on those that may move one on.
+
+rows -> pairs of a row and a rule of which some bit is true (`RuleIndex`); of a whole rule each row
+     -> begins                    are sent, and widen what the store has of their unit, a rule and a key (`Units`)
+        all others                are sent where the store has their instant of the unit
+     -> events that came before   are sent now where what the store has was widened to their instant: a begin that comes late
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.errors import AfaError
+from afa.rules.event_rows import EventRows, digests
+from afa.rules.index import RuleIndex
+from afa.rules.shape import RuleParts
+from afa.rules.units import Units
+from afa.schema import Schema
+from punctuation.time import BEGINNING, FOREVER
+
+BEGINS, WINDOW, KEY, CLOCK = range(4)
+MOST = 1 << 23
+"""So many rules a set has had at most: a unit's name holds the number of its rule."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of an event and a rule: the place of the event in ``rows``, the rule's number, its bits, the end of the event."""
+
+    rows: EventRows
+    row: Any
+    rule: Any
+    bits: Any
+    end: Any
+
+    def at(self, kept: Any) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(self.rows, self.row[kept], self.rule[kept], self.bits[kept], self.end[kept])
+
+
+class Concerned:
+    """The rules of a store, and what it has of each of their keys."""
+
+    def __init__(self, event: Schema) -> None:
+        self.index, self.units = RuleIndex(event), Units()
+        self._of = np.zeros((64, 4), np.int64)  # by number
+        self._keys: dict[tuple[str, ...], int] = {}
+
+    def add(self, number: int, parts: RuleParts, le: int, re: int) -> None:
+        """Take a rule that serves events with LEs in ``[le, re)``."""
+        if number >= MOST:
+            raise AfaError(
+                f"expected a set that has had at most {MOST} rules but got one more: restore it with the rules that stand"
+            )
+        if number >= len(self._of):
+            self._of = np.concatenate([self._of, np.zeros((max(len(self._of), number + 1), 4), np.int64)])
+        shape = parts.shape
+        key = self._keys.setdefault(shape.key, len(self._keys))
+        self._of[number] = shape.begins, FOREVER if parts.window is None else parts.window, key, shape.clock
+        self.index.add(number, parts.bits, le, re, shape.whole)
+
+    def pairs(self, rows: EventRows, before: Sequence[EventRows], only: Collection[int] | None) -> list[Pairs]:
+        """Return the pairs that the store is sent, for some rows. ``before``: what is held of events that came before them."""
+        found = self._all(rows, only)
+        if not len(found.row):
+            return []
+        names, le = self._names(found), rows.le[found.row]
+        sent = (found.bits & self._of[found.rule, BEGINS]) != 0
+        begins, others = np.flatnonzero(sent), np.flatnonzero(~sent)
+        late: list[Pairs] = []
+        if len(begins):
+            ends = found.end[begins]
+            high = np.where(self._of[found.rule[begins], CLOCK] != 0, FOREVER, ends)
+            was_low, was_high = self.units.begin(names[begins], le[begins], high, ends)
+            late = self._late(before, found.rule[begins], names[begins], le[begins], high, was_low, was_high)
+        if len(others):
+            sent[others] = self.units.sent(names[others], le[others])
+        return [*late, found if sent.all() else found.at(np.flatnonzero(sent))]
+
+    def _all(self, rows: EventRows, only: Collection[int] | None) -> Pairs:
+        row, rule, bits = self.index.pairs(rows.columns(), rows.le)
+        if only is not None:
+            kept = np.flatnonzero(np.isin(rule, list(only)))
+            row, rule, bits = row[kept], rule[kept], bits[kept]
+        le, window = rows.le[row], self._of[rule, WINDOW]
+        end = np.where(le > FOREVER - window, FOREVER, le + np.where(window == FOREVER, 0, window))
+        end[window == FOREVER] = FOREVER
+        if rows.re is not None:
+            there = True if rows.re.present is None else rows.re.present[row]
+            end = np.where(there, rows.re.values[row], end)
+        return Pairs(rows, row, rule, bits, end)
+
+    def _names(self, pairs: Pairs) -> Any:
+        """Return the unit of each pair: a word of the rule's number and of what its key says of the event."""
+        found = np.empty(len(pairs.row), np.int64)
+        of_pair, columns = self._of[pairs.rule, KEY], pairs.rows.columns()
+        for fields, key in self._keys.items():
+            here = np.flatnonzero(of_pair == key) if len(self._keys) > 1 else slice(None)
+            words = digests([columns[name] for name in fields], len(pairs.rows)) & ((1 << 39) - 1)
+            found[here] = (words[pairs.row[here]] << 24) | (pairs.rule[here] << 1) | 1
+        return found
+
+    def _late(
+        self, before: Sequence[EventRows], rule: Any, names: Any, le: Any, high: Any, was_low: Any, was_high: Any
+    ) -> list[Pairs]:
+        """Return the pairs of earlier events that are sent now, as these begins have widened what the store has of their units."""
+        last = max((int(rows.le.max()) for rows in before if len(rows)), default=BEGINNING)
+        wider = (le < was_low) & (le <= last)
+        wider |= (was_high != BEGINNING) & (high > was_high) & (was_high <= last)
+        if not before or not wider.any():
+            return []
+        units, first, of = np.unique(names, return_index=True, return_inverse=True)
+        low0, high0 = was_low[first], was_high[first]
+        low1, high1 = low0.copy(), high0.copy()
+        np.minimum.at(low1, of, le)
+        np.maximum.at(high1, of, high)
+        rules, since = np.unique(rule[wider]).tolist(), int(np.minimum(le, was_high)[wider].min())
+        found = []
+        for rows in before:
+            pairs = self._all(rows.within(since, FOREVER), rules)
+            if not len(pairs.row):
+                continue
+            pairs = pairs.at(np.flatnonzero((pairs.bits & self._of[pairs.rule, BEGINS]) == 0))
+            those, at = self._names(pairs), pairs.rows.le[pairs.row]
+            place = np.minimum(np.searchsorted(units, those), len(units) - 1)
+            kept = (units[place] == those) & (low1[place] <= at) & (at < high1[place])
+            kept = np.flatnonzero(kept & ~((low0[place] <= at) & (at < high0[place])))
+            self.units.sent(those[kept], at[kept])  # which moves clocks
+            found.append(pairs.at(kept))
+        return [pairs for pairs in found if len(pairs.row)]
