@@ -89,7 +89,7 @@ class RuleIndex:
         """Add the conditions of a rule, one for each bit, for events with LEs in ``[since, until)``; of a ``whole`` one each."""
         loaded()  # before anything must be undone by it
         self._of[rule] = []
-        self.r = _reaching(self.r, rule)
+        self.r = reaching(self.r, rule)
         if whole:
             self._put(Alternative((), None), rule, 0, since, until)
         for bit, condition in enumerate(conditions):
@@ -206,7 +206,7 @@ class RuleIndex:
         asks = k.NONE if entry.residual is None else self._residual(entry.residual)
         number, value = self._list(equal, wide, turned), ranges[equal][0] if equal else 0
         place, first = self._place(0, 1), self._place(len(checks), len(checks)) if checks else 0
-        self.e, self.k = _reaching(self.e, place), _reaching(self.k, first + len(checks))
+        self.e, self.k = reaching(self.e, place), reaching(self.k, first + len(checks))
         self.e[place] = k.NONE, *bounds, since, until, rule, bit, asks, first, len(checks)
         for i, check in enumerate(checks, first):
             self.k[i] = check
@@ -229,7 +229,7 @@ class RuleIndex:
     def _list(self, *fields: Any) -> int:
         """Return the number of the list of entries that ask these fields, from 1 on."""
         number = self._lists.setdefault(fields, len(self._lists) + 1)
-        self.d = _reaching(self.d, number - 1)
+        self.d = reaching(self.d, number - 1)
         self.d[number - 1] = *(k.NONE if name is None else self._places[name] for name in fields[:2]), fields[2]
         self.m[k.IndexControl.lists] = len(self._lists)
         return number
@@ -292,7 +292,7 @@ class RuleIndex:
         return found if column.present is None else np.where(column.present, found, k.MISSING)
 
 
-def _reaching(array: Any, place: int) -> Any:
+def reaching(array: Any, place: int) -> Any:
     """Returns an array that has a place: itself, or a copy with room."""
     if place < len(array):
         return array

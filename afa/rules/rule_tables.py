@@ -13,7 +13,7 @@ from afa.io.answer import Answer, as_arrow
 from afa.io.table_times import TimeType, leaving
 from afa.operator.call import Core
 from afa.operator.tables import CallInput
-from afa.rules.shape_store import MatchRows
+from afa.rules.pair_batch import MatchRows
 from afa.schema import Field, Schema, any_payload
 from punctuation.door import Table, arrow_type
 from punctuation.promise import Punctuation

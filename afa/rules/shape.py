@@ -44,6 +44,7 @@ from afa.model.automaton import Automaton
 from afa.operator.patterns import AutomatonPattern, pattern_of
 from afa.schema import Field, Schema
 from punctuation.durations import ticks_of_duration
+from punctuation.time import BEGINNING, FOREVER
 
 BITS = 62
 """How many conditions on single events a rule has at most."""
@@ -339,7 +340,9 @@ def _is_negation(expr: Expr) -> bool:
 
 
 def _is_number(expr: Expr, usual: tuple[int, ...]) -> bool:
-    return isinstance(expr, Const) and type(expr.value) in (int, float) and expr.value not in usual
+    if not isinstance(expr, Const) or type(expr.value) not in (int, float) or expr.value in usual:
+        return False
+    return type(expr.value) is float or BEGINNING <= expr.value <= FOREVER  # type: ignore[operator]
 
 
 def _guarded(item: Expr, both: bool) -> frozenset[Expr]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from afa.expression.arc_functions import Derived
 from afa.expression.text import text_of_expr
@@ -18,10 +17,10 @@ from afa.language.payload_classes import made
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
 from afa.operator.operator import Keyed
-from afa.operator.tables import answer, carry_out, opened, steps
 from afa.rules.concerned import Concerned, Pairs
-from afa.rules.event_rows import EventRows, arrow_of
+from afa.rules.event_rows import EventRows
 from afa.rules.own_operator import OperatorWithin
+from afa.rules.pair_batch import MatchRows, PairBatch, PairMaker, matches
 from afa.rules.shape import RuleParts, Shape, value_name
 from afa.schema import Schema
 from punctuation.promise import Punctuation
@@ -38,17 +37,6 @@ class StoredRule(NamedTuple):
     group: ShapeGroup
 
 
-class MatchRows(NamedTuple):
-    """Changes of matches of rules of one shape, as Arrow columns; ``number``: an array, which rule each is of."""
-
-    number: Any
-    keys: list[Any]
-    fields: list[Any]
-    le: Any
-    re: Any
-    diff: Any
-
-
 class RulesRaised(Exception):  # noqa: N818  (no error: the call is carried out again without these rules)
     """Rules have raised; ``errors``: by number."""
 
@@ -60,9 +48,9 @@ class RulesRaised(Exception):  # noqa: N818  (no error: the call is carried out 
 class ShapeGroup(OperatorWithin):
     """The rules of one shape, and their operator."""
 
-    def __init__(self, shape: Shape, operator: Keyed) -> None:
+    def __init__(self, shape: Shape, operator: Keyed, place: int) -> None:
         super().__init__(operator)
-        self.shape = shape
+        self.shape, self.place = shape, place
         self.taken: list[list[Any]] = []  # what it has taken within the call under way
 
     def failed(self, before: Any) -> None:
@@ -87,7 +75,7 @@ class ShapeStore:
 
     def __init__(self, event: Schema, **options: Any) -> None:
         self.event, self._options = event, options | {"late": "drop"}
-        self.concerned = Concerned(event)
+        self.concerned, self._pairs = Concerned(event), PairMaker(event)
         self.rules: dict[int, StoredRule] = {}
         self.groups: dict[Shape, ShapeGroup] = {}
         self._counts: dict[int, list[int]] = {}  # of each rule the events that it was asked of, and its matches in force
@@ -125,6 +113,7 @@ class ShapeStore:
         group = self.groups.get(parts.shape) or self.group(parts.shape)
         self.rules[number] = StoredRule(number, parts, le, re, group)
         self._undo.append(lambda: self.forget({number}))
+        self._pairs.add(number, parts, group.place)
         self.concerned.add(number, parts, le, re)
 
     def group(self, shape: Shape, blob: bytes | None = None) -> ShapeGroup:
@@ -134,7 +123,7 @@ class ShapeStore:
         operator = operator or Keyed.restore(automaton, blob or b"", key=key, **self._options)
         if blob is None and self.promised > BEGINNING:
             operator.push(Punctuation(self.promised))
-        group = self.groups[shape] = ShapeGroup(shape, operator)
+        group = self.groups[shape] = ShapeGroup(shape, operator, len(self.groups))
         return group
 
     def end(self, number: int, re: int) -> None:
@@ -168,15 +157,16 @@ class ShapeStore:
         ``touch`` is told of each group before it takes something; ``only``: for these rules alone. Raises `RulesRaised`.
         """
         asked: list[Any] = []
+        groups = list(self.groups.values())
         for part, before in parts:
             if isinstance(part, Punctuation):
                 self.concerned.units.promise = max(part.t, self.concerned.units.promise)
                 asked.append(part)
             else:
-                asked += [self._tables(pairs) for pairs in self.concerned.pairs(part, before, only)]
+                asked += [self._batches(pairs, groups) for pairs in self.concerned.pairs(part, before, only)]
         found: list[MatchRows] = []
-        for group in list(self.groups.values()):
-            mine = [part if isinstance(part, Punctuation) else part.get(id(group)) for part in asked]
+        for place, group in enumerate(groups):
+            mine = [part if isinstance(part, Punctuation) else part.get(place) for part in asked]
             mine = [part for part in mine if part is not None]
             if mine:
                 touch(group)
@@ -213,49 +203,22 @@ class ShapeStore:
         return found
 
     def _taken(self, group: ShapeGroup, parts: list[Any]) -> list[MatchRows]:
-        core, shape = group.operator._core, group.shape
-        come = opened(core, parts)
-        out = carry_out(core, steps(core, come), True)
-        if come.like is None:
+        ends = (lambda number: self.rules[number].re) if group.shape.clock else None
+        found = matches(group.operator._core, parts, [self._pairs.known[name] for name in group.shape.key], ends)
+        if found is None or not len(found.number):
             return []
-        table = next(part for part in answer(out, come, core, True) if isinstance(part, pa.Table))
-        if shape.clock and len(table):  # no time-out of a rule fires behind its end
-            ends = np.array([self.rules[number].re for number in table.column("rule").to_pylist()])
-            table = table.filter(pa.array(table.column("le").to_numpy() < ends))
-        number, le, re, diff = (table.column(name).to_numpy() for name in ("rule", "le", "re", "diff"))
-        if not len(number):
-            return []
-        numbers, places = np.unique(number, return_inverse=True)
+        numbers, places = np.unique(found.number, return_inverse=True)
         sums = np.zeros(len(numbers), np.int64)
-        np.add.at(sums, places, diff)
+        np.add.at(sums, places, found.diff)
         self._fresh.append((numbers, sums, 1))
-        keys, fields = ([table.column(f"{x}{i}") for i in range(n)] for x, n in (("k", len(shape.key)), ("r", shape.shown)))
-        return [MatchRows(number, keys, fields, le, re, diff)]
+        return [found]
 
-    def _tables(self, pairs: Pairs) -> dict[int, pa.Table]:
-        """Return for each group of rules its pairs, as a table for its operator."""
-        rows, row, rule, bits, end = pairs
-        columns = rows.columns()
-        numbers, places = np.unique(rule, return_inverse=True)
-        self._fresh.append((numbers, np.bincount(places), 0))
-        rules = [self.rules[number] for number in numbers.tolist()]
-        groups = {id(each.group): each.group for each in rules}
-        of_row = np.array([list(groups).index(id(each.group)) for each in rules])[places]
-        digest = rows.digests()
-        known = {field.name: field for field in self.event.fields}
-        made_of = {}
-        for place, (key, group) in enumerate(groups.items()):
-            here = np.flatnonzero(of_row == place)
-            at, mine, shape = row[here], places[here], group.shape
-            pair: dict[str, Any] = {"b": bits[here], "h": digest[at]}
-            pair |= {value_name(field.name): arrow_of(columns[field.name].moved(at), field) for field in shape.values}
-            own = [each.parts.constants if each.group is group else () for each in rules]
-            for i, kind in enumerate(shape.constants):
-                values = np.array([constants[i] if constants else 0 for constants in own], np.int64 if kind is int else np.float64)
-                pair[f"c{i}"] = values[mine]
-            pair |= {f"k{i}": arrow_of(columns[name].moved(at), known[name]) for i, name in enumerate(shape.key)}
-            made_of[key] = pa.table(pair | {"rule": rule[here], "le": rows.le[at], "re": end[here], "diff": rows.diff[at]})
-        return made_of
+    def _batches(self, pairs: Pairs, groups: list[ShapeGroup]) -> dict[int, PairBatch]:
+        """Return for each group, by its place, its pairs."""
+        counts = np.bincount(pairs.rule)
+        numbers = np.flatnonzero(counts)
+        self._fresh.append((numbers, counts[numbers], 0))
+        return self._pairs.batches(pairs, groups)
 
     # -- what is held ----------------------------------------------------------------------------------------------------------
 
@@ -274,17 +237,12 @@ class ShapeStore:
 
 
 def _numbers(calls: list[list[Any]]) -> Any:
-    return np.unique(
-        np.concatenate([part.column("rule").to_numpy() for parts in calls for part in parts if isinstance(part, pa.Table)])
-    )
+    return np.unique(np.concatenate([part.number for parts in calls for part in parts if isinstance(part, PairBatch)]))
 
 
 def _only(parts: list[Any], numbers: Any) -> list[Any]:
     """Return pairs and watermarks with the pairs of some rules only."""
-    return [
-        part if isinstance(part, Punctuation) else part.filter(pa.array(np.isin(part.column("rule").to_numpy(), numbers)))
-        for part in parts
-    ]
+    return [part.of(numbers) if isinstance(part, PairBatch) else part for part in parts]
 
 
 def automaton_of(shape: Shape) -> Automaton:
