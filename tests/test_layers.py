@@ -77,7 +77,7 @@ WITH_ARROW = {
     "replaying sidecar_file slice_work seen_keys stored sweeping table_answer through_spans windowed",
     "afa.extra.live": "serve_run",
     "afa.extra.situations": "reading_tables",
-    "afa.rules": "event_rows found_rules rule_tables shape_store",
+    "afa.rules": "event_rows found_rules rule_tables",
     "afa.state": "key_columns plain",
     "afa.extra.uncertain": "sequence_tables uncertain_rows",
     "speculation": "consolidate event_columns id_rows id_versions ids last_rows stage_state waiting",

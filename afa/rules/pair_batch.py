@@ -70,9 +70,9 @@ class PairBatch(NamedTuple):
         make = schema.cls._make  # type: ignore[attr-defined]
         listed = [self.fields[field.name].items(field) for field in schema.fields]
         keys = zip(self.number.tolist(), *(column.items(field) for column, field in self.keys))
-        times = (each.tolist() for each in (self.le, self.re, self.diff))
-        for record, key, *rest in zip(zip(*listed), keys, *times):
-            yield "event", Change(make(record), *rest, key), key
+        le, re, diff = (each.tolist() for each in (self.le, self.re, self.diff))
+        for i, (record, key) in enumerate(zip(zip(*listed), keys)):
+            yield "event", Change(make(record), le[i], re[i], diff[i], key), key
 
 
 def _plain(column: Column, field: Field) -> Any:
@@ -130,7 +130,7 @@ def matches(core: Core, parts: list[Any], keys: list[Field], ends: Callable[[int
     if not len(rows.le):
         return None
     if ends is not None:
-        rows = rows.at(np.flatnonzero(rows.le < np.array([ends(key[0]) for key in rows.keys])))
+        rows = rows.at(np.flatnonzero(rows.le < np.array([ends(key[0]) for key in rows.keys])))  # type: ignore[index]
     assert core.keys is not None
     first, *others = key_parts(rows.keys, core.keys)
     number = np.array(getattr(first, "values", first), np.int64)
