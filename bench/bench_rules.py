@@ -15,8 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 import afa
-from afa.rules.shape import parts_of
-from afa.rules.shape_store import ShapeStore
 
 BATCH, KEYS, WINDOW = 10_000, 1_000, 50_000
 
@@ -72,16 +70,11 @@ def run(n: int, many: int, late: float = 0.0, retracted: float = 0.0, beside: bo
     types = max(100, n // 3)
     queries = {name: afa.query(text, event=Tick) for name, text in texts(n, types).items()}
     tables = batches(many, types, late, retracted)
-    store = ShapeStore(Tick)
-    parts = {name: parts_of(query) for name, query in queries.items()}
-    begin = time.process_time()
-    for name, rule in parts.items():
-        store.add(name, rule)
-    adding = (time.process_time() - begin) / n
-    rate, net = timed(lambda table: int(np.sum(store.push(table).column("diff").to_numpy())), tables)
-    pairs = sum(store.statistics(name).events for name in queries) / sum(map(len, tables))
+    op: Any = afa.Operator(afa.Rules(queries, event=Tick))
+    rate, net = timed(lambda table: int(np.sum(op.push_many(table).column("diff").to_numpy())), tables)
+    pairs = sum(each.events for each in op.statistics.rules.values()) / sum(map(len, tables))
     line = f"{n:6} rules, {late:.0%} late, {retracted:.0%} retracted: {rate:12,.0f} events/s, {pairs:.1f} pairs an event"
-    line += f", {adding * 1e6:.0f} us to add a rule, {net:,} matches"
+    line += f", {net:,} matches"
     if beside:
         singles = [query.operator() for query in queries.values()]
 
