@@ -70,18 +70,19 @@ class HeldEvents:
                 found.append(block if high - low == len(block) else block.at(slice(low, high)))
         return found
 
+    def in_force(self, le: int, re: int = FOREVER) -> list[EventRows]:
+        """Return what is held of them, less the events that are retracted."""
+        rest, met = _parted(self.between(le, re))
+        return [*rest, *([EventRows.of(self.state[0][0].schema, met)] if met else [])]
+
     def vain(self, t: int) -> list[Change]:
         """Return the retractions below a watermark that have waited in vain, and take them out."""
         blocks, sought, many = self.state
         self.state = blocks, max(sought, t), many
-        parts = [rows for rows in self.between(sought, t) if (rows.diff < 0).any()]
-        if not parts:
-            return []
-        gone = np.unique(np.concatenate([rows.digests()[rows.diff < 0] for rows in parts]))
-        alike = [rows.at(np.flatnonzero(np.isin(rows.digests(), gone))) for rows in self.between(sought, t)]
-        found = [change for change in _netted(alike) if change.diff < 0]
+        _, met = _parted(self.between(sought, t))
+        found = [change for change in met if change.diff < 0]
         if found:
-            self.add(EventRows.of(parts[0].schema, [change._replace(diff=-change.diff) for change in found]))
+            self.add(EventRows.of(blocks[0].schema, [change._replace(diff=-change.diff) for change in found]))
         return sorted(found, key=lambda change: (change.le, repr(change.payload)))
 
     def drop(self, t: int) -> None:
@@ -95,6 +96,18 @@ class HeldEvents:
 
 def _ascending(le: Any) -> bool:
     return bool((le[1:] >= le[:-1]).all())
+
+
+def _parted(parts: list[EventRows]) -> tuple[list[EventRows], list[Change]]:
+    """Return the events of which there is no retraction; and what remains of all others, with the retractions that wait."""
+    negative = [rows.digests()[rows.diff < 0] for rows in parts if (rows.diff < 0).any()]
+    if not negative:
+        return parts, []
+    gone = np.unique(np.concatenate(negative))
+    alike = [np.isin(rows.digests(), gone) for rows in parts]
+    rest = [rows.at(np.flatnonzero(~met)) for rows, met in zip(parts, alike)]
+    met = _netted([rows.at(np.flatnonzero(met)) for rows, met in zip(parts, alike)])
+    return [rows for rows in rest if len(rows)], sorted(met, key=lambda change: change.le or 0)
 
 
 def _netted(parts: list[EventRows]) -> list[Change]:

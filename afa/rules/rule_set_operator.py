@@ -377,7 +377,7 @@ class RuleSetOperator(Member):
             if other.le < re and le < other.re:
                 raise AfaError(f"expected no rule {name!r} in [{le}, {re}) but got one in force in [{other.le}, {other.re})")
         standing = self._stand(rule, le, re)
-        parts: list[Any] = self._held.between(le, re)
+        parts: list[Any] = self._held.in_force(le, re)
         if self._progress.events > BEGINNING and standing.own is not None:
             parts.append(Punctuation(self._progress.events))
         try:
@@ -417,7 +417,7 @@ class RuleSetOperator(Member):
             raise AfaError(f"expected a rule in force beyond {at} but got {name!r}; there are: {known}")
         out: list[Any] = []
         for rule in found:
-            out += self._alone(rule, [rows.negated() for rows in self._held.between(max(at, rule.le), rule.re)])
+            out += self._alone(rule, [rows.negated() for rows in self._held.in_force(max(at, rule.le), rule.re)])
             self._end(rule, at)
         return self._listed([out])
 
@@ -502,7 +502,7 @@ class RuleSetOperator(Member):
                 own = rule.own
                 if own is None:
                     own = self._operator(rule.rule)
-                    own.take(self._held.between(rule.le, rule.re))
+                    own.take(self._held.in_force(rule.le, rule.re))
                 return own.operator.lineage(match)
         raise ChangeError(f"expected a match of a rule in force but got {match!r}")
 

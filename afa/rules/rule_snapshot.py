@@ -139,11 +139,15 @@ def _put_in_force(op: RuleSetOperator) -> None:
 
 
 def _end_and_begin(op: RuleSetOperator, now: int) -> None:
+    last = {each.rule.name: each for each in sorted(op._standing, key=lambda each: each.le) if each.re > now}
     for each in op._standing:
         given = op._set.rules.get(each.rule.name)
-        if each.re > now and (given is None or (given is not each.rule and given.text != each.rule.text)):
+        if each.re > now and (given is None or not _is_of(last[each.rule.name].rule, given)):
             op._end(each, now)
-    there = {each.rule.name for each in op._standing if each.re > now}
     for name, rule in op._set.rules.items():
-        if name not in there:
+        if name not in last or not _is_of(last[name].rule, rule):
             op._add(rule, now, FOREVER)
+
+
+def _is_of(rule: Rule, given: Rule) -> bool:
+    return given is rule or (given.text is not None and given.text == rule.text)
