@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -26,12 +27,13 @@ class EventRows:
     ``le``, ``diff``: arrays of int64; ``re``: a `Column`, where RE is missing of a row that has none of its own; None: none has.
     """
 
-    __slots__ = ("_changes", "_columns", "diff", "le", "re", "schema")
+    __slots__ = ("_changes", "_columns", "_digests", "diff", "le", "re", "schema")
 
     def __init__(self, schema: Schema, le: Any, diff: Any, re: Column | None, columns: Any = None, changes: Any = None) -> None:
         self.schema, self.le, self.diff, self.re = schema, le, diff, re
         self._columns: dict[str, Column] | None = columns
         self._changes: list[Change] | None = changes
+        self._digests: Any = None
 
     @classmethod
     def of(cls, schema: Schema, changes: list[Change]) -> EventRows:
@@ -126,7 +128,9 @@ class EventRows:
 
     def digests(self) -> Any:
         """Return a word of each event, which tells it from others as far as 64 bits can."""
-        return digests(list(self.columns().values()), len(self))
+        if self._digests is None:
+            self._digests = digests(list(self.columns().values()), len(self))
+        return self._digests
 
 
 END = Field("re", int, True)
@@ -194,6 +198,7 @@ def digests(columns: list[Column], n: int) -> Any:
     return found.view(np.int64)
 
 
+@functools.lru_cache(1 << 14)
 def text_word(text: str) -> int:
     """Return 64 bits of a text, the same in every process."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

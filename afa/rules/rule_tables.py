@@ -161,7 +161,8 @@ def _sorted_table(found: Sequence[Any], forms: Mapping[int, RuleForm], schema: A
     whole = pa.concat_tables(parts, promote_options="default")
     if len(whole) > 1:
         le, re, diff = (whole.column(name).to_numpy() for name in ("le", "re", "diff"))
-        rule = np.unique(whole.column(RULE).to_numpy(), return_inverse=True)[1]
+        coded = whole.column(RULE).combine_chunks().dictionary_encode()
+        rule = np.argsort(np.argsort(coded.dictionary.to_numpy(zero_copy_only=False)))[coded.indices.to_numpy()]
         whole = whole.take(pa.array(np.lexsort((rule, re, le, diff > 0))))
     yield whole
 
@@ -177,14 +178,15 @@ def _tables(rows: Any, forms: Mapping[int, RuleForm], schema: Any) -> Iterable[A
             listed = _listed(_with_forms([rows], forms), [field.name for field in wanted])
             yield pa.table([as_arrow(column, field.type, field.name) for column, field in zip(listed, wanted)], pa.schema(wanted))
         return
-    naming: dict[tuple[Sequence[str], ...], list[int]] = {}
+    naming: dict[tuple[Any, ...], list[int]] = {}
     numbers, places = np.unique(rows.number, return_inverse=True)
     for place, number in enumerate(numbers.tolist()):
         form = forms[number]
-        naming.setdefault((form.labels, tuple(field.name for field in form.shown.fields)), []).append(place)
+        naming.setdefault((form.labels, form.shown.fields), []).append(place)
     rules = pa.array([forms[number].name for number in numbers.tolist()], pa.string())
     for (labels, shown), some in naming.items():
-        given = {RULE: rules.take(pa.array(places))} | dict(zip(shown, rows.fields)) | dict(zip(labels, rows.keys))
+        given = {RULE: rules.take(pa.array(places))} | dict(zip((field.name for field in shown), rows.fields))
+        given |= dict(zip(labels, rows.keys))
         table = pa.table(given | {"le": rows.le, "re": rows.re, "diff": rows.diff})
         yield table if len(naming) == 1 else table.filter(pa.array(np.isin(places, some)))
 
