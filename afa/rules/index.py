@@ -15,6 +15,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Mapping
 from itertools import product
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,13 +77,17 @@ class RuleIndex:
         self.m = np.zeros(k.IndexControl.SIZE, np.int64)
         self.t, self.d, self.k = (np.zeros((FEW, 3), np.int64) for _ in range(3))
         self.e, self.r = np.zeros((FEW, k.IndexEntry.SIZE), np.int64), np.zeros(FEW, np.int64)
-        self.w, self.o = np.zeros((2, 1), np.int64), np.empty((k.PairWords.SIZE, FEW), np.int64)
+        self._one = np.zeros((max(2, len(self._fields) + 1), 1), np.int64)  # the words of an entry's slot, or of a single row
+        self.w, self.o = self._one, np.empty((k.PairWords.SIZE, FEW), np.int64)
+        self._placed: tuple[Any, ...] = (None,) * len(self.arrays)  # whose addresses are known
         self.m[k.IndexControl.le] = len(self._fields)
 
     def _call(self, what: int, n: int) -> int:
         self.m[k.IndexControl.slots], self.m[k.IndexControl.room] = len(self.t), self.o.shape[1]
-        arrays = [getattr(self, name) for name in self.arrays]
-        self.addresses = tuple(word for each in arrays for word in (address(each), each.shape[1] if each.ndim > 1 else 0))
+        arrays = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r)
+        if not all(map(is_, arrays, self._placed)):
+            self.addresses = tuple(word for each in arrays for word in (address(each), each.shape[1] if each.ndim > 1 else 0))
+            self._placed = arrays
         return loaded()(self, what, n)
 
     def add(self, rule: int, conditions: tuple[Expr, ...], since: int, until: int, whole: bool = False) -> None:
@@ -109,8 +114,7 @@ class RuleIndex:
             entries = self._of.get(rule, [])
             while entries:
                 number, value, place = entries[-1]
-                self.w = np.array([[number], [value]])
-                self._call(k.CUT, place)
+                self._slot(number, value, k.CUT, place)
                 entries.pop()
                 first, count = self.e[place, [k.IndexEntry.checks, k.IndexEntry.count]].tolist()
                 self._free[0].append(place)
@@ -214,8 +218,12 @@ class RuleIndex:
         if 2 * self.m[k.IndexControl.used] >= len(self.t):
             self._refill()
         self._of[rule].append((number, value, place))
-        self.w = np.array([[number], [value]])
-        self._call(k.ADD, place)
+        self._slot(number, value, k.ADD, place)
+
+    def _slot(self, number: int, value: int, what: int, place: int) -> None:
+        self.w = self._one
+        self.w[0, 0], self.w[1, 0] = number, value
+        self._call(what, place)
 
     def _place(self, kind: int, count: int) -> int:
         """Return a free place of an entry (0), or of so many further conditions."""
