@@ -12,7 +12,7 @@ rule_snapshot       restored from bytes, with the same rules or others
 found_rules         the matches of a set in a whole frame
 
 shape           a rule, taken apart: structure, conditions on single events, constants, window, names
-index           from events to the rules of which a condition on them is true
+index           from events to the rules of which a condition on them is true; index_kernel asks the entries
 concerned       which events a rule must see: where a match may begin, and what may move one on
 units           of each rule and key, which events the store has; unit_kernel does it, unit_layout says where all stands
 shape_store     the state of rules that have shapes: one operator for each shape, over pairs of an event and a rule

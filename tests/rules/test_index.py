@@ -116,4 +116,5 @@ def test_many_rules_of_one_constant() -> None:
     for x, n in ((0.25, 1), (-2.0, 5), (1.0, 8), (1.0, 9)):
         row, rule, bits = index.pairs(columns([Row("a", None, x, None, n, None, True)]), np.array([3]))
         assert sorted(rule.tolist()) == [i for i, bound in bounds.items() if x > bound and i % 3 <= n < 9]
-        assert set(row.tolist()) <= {0} and set(bits.tolist()) <= {1}
+        assert set(row.tolist()) <= {0}
+        assert set(bits.tolist()) <= {1}
