@@ -23,6 +23,8 @@ PARTS = 7
 def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetOperator:
     """Make the operator of rules that its ``snapshot`` saved, with the options that it was made with.
 
+    ``as_saved=True``: no rule begins or ends, whichever are given; these are where rules that are no text are looked for.
+
     Raises
     ------
     SnapshotError
@@ -31,7 +33,8 @@ def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetO
     parts = unseal(MAGIC, VERSION, blob)
     if not isinstance(parts, list) or len(parts) != PARTS:
         raise SnapshotError(f"expected a snapshot of a set of rules but got {str(parts)[:60]}")
-    options = {name: value for name, value in options.items() if name not in ("arcs", "stages")}
+    as_saved = options.get("as_saved", False)
+    options = {name: value for name, value in options.items() if name not in ("arcs", "stages", "as_saved")}
     schema, reach, marks, late, output, saved_rules, held = parts
     with reading("a snapshot of a set of rules"):
         reach = as_time(reach, "reach")
@@ -52,7 +55,9 @@ def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetO
         op._held.keep()
         for saved_rule in saved_rules:
             _stand(op, *saved_rule)
-    _put_in_force(op)
+    if not as_saved:
+        _put_in_force(op)
+    op._columns = RuleColumns.of(op._standing, op._set.schema)
     return op
 
 
@@ -96,7 +101,6 @@ def _put_in_force(op: RuleSetOperator) -> None:
         given = op._set.rules.get(each.rule.name)
         if each.re > now and (given is None or (given is not each.rule and given.text != each.rule.text)):
             op._put(each, each._replace(re=now) if each.le < now else None)
-    op._columns = RuleColumns.of(op._standing, op._set.schema)
     there = {each.rule.name for each in op._standing if each.re > now}
     new = [rule for name, rule in op._set.rules.items() if name not in there]
     try:

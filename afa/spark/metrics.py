@@ -43,6 +43,8 @@ FIELDS = {
     "operator_ms": "double",  # in the operator
     "state_ms": "double",  # with its state: store, shared memory, timers
     "watermark": "timestamp",
+    "rule": "string",  # of a set, in rows of its rules, which have `partial_matches` and `matches` only; null in those of buckets
+    "matches": "bigint",  # of a rule, that are not final yet
 }
 MOST_STATES = 100
 """Of so many states the partial matches are among the observed metrics."""
