@@ -1,8 +1,8 @@
 """Carry out the work of one bucket of a set of rules: rows and a watermark in, changes of all rules out. State is bytes.
 
-A batch is the promise, rules that a restart has brought, rows: as of `afa.spark.worlds_bucket`. Where keys have moved, a bucket runs
-the sets of those that it has keys of, each over the keys that it had: no set is taken apart. Such a set holds keys that are another
-bucket's now until the watermark has passed them; nothing comes to them here, and what is told of them is left out.
+A batch is the promise, rules that a restart has brought, rows: as of `afa.spark.worlds_bucket`. Where keys have moved, a bucket
+runs the sets of those that it has keys of, each over the keys that it had: no set is taken apart. Such a set holds keys that are
+another bucket's now, until the watermark has passed them; nothing comes to them here, and what is told of them is left out.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from afa.model.raised import shortened
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import BucketAnswer, Fault
 from afa.spark.packed_rows import changes_schema, moment_of
-from afa.spark.recipe import Recipe, check
+from afa.spark.recipe import check
 from afa.spark.refused import take_by_halves, vain
 from afa.spark.worlds_bucket import WorldsBucket, added_up
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 
 FORMAT = "rules 1"
 ASIDE = "put aside"
 
 
 class KeyPart(NamedTuple):
-    """A set of rules, and which keys it has: of so many buckets before that of a number, each such pair; none: all of the bucket."""
+    """A set of rules, and the keys that it has: in ``of`` the buckets that they were in, each as how many there were, and which."""
 
     of: tuple[tuple[int, int], ...]
     rules: Any  # `RuleSetOperator`; in a state its snapshot
@@ -70,6 +70,7 @@ class RulesBucket(WorldsBucket):
         job, own = self._job, self._own
         self._vain: list[Change] = []
         self._delay = self._past = job.delay
+        self._ends = BEGINNING  # of the last lifetime that ends, where rows say it
         self._changes: RuleChanges | None = None
         fields = [field for field in job.schema if field.name != job.instant or field.name in job.keys]
         self._nothing = pa.schema(fields if job.retracts else [f for f in fields if f.name != "diff"]).empty_table()
@@ -83,7 +84,7 @@ class RulesBucket(WorldsBucket):
         if state.recipe != self._recipe:
             check(recipe, job.recipe)
             self._changes = _difference(recipe["rules"], job.recipe["rules"])
-        self._last, self._promised, self._past = state.last, state.promised, state.delay
+        self._last, self._ends, self._promised, self._past = state.last, state.ends, state.promised, state.delay
         self._delay, self._waits = max(state.delay, job.delay), self._waits or state.waits
         self._lives = None if None in (self._lives, state.lives) else max(self._lives, state.lives)
         self._parts = [self._restored(of, snapshot) for of, snapshot in state.parts]
@@ -104,8 +105,8 @@ class RulesBucket(WorldsBucket):
         present = max(promised, self._job.since) + 1000 * (self._past + 1)
         if self._last >= present and any(changes):
             raise SnapshotError(
-                f"expected all rows so far before {present}, the watermark + lateness, from where on other rules may hold, but got one "
-                f"at {self._last}: a stream of this query is behind; keep the rules until it has caught up"
+                f"expected all rows so far before {present}, the watermark + lateness, from where on other rules may hold, but got "
+                f"one at {self._last}: a stream of this query is behind; keep the rules until it has caught up"
             )
         for part in self._parts:
             self._change(part.rules, changes, present)
@@ -137,12 +138,13 @@ class RulesBucket(WorldsBucket):
             mine = rows.filter(pa.array(part.has(keys))) if part.of else rows
             take_by_halves(mine, lambda some, part=part: found.extend(self._told(part, [some])), self._refuse)  # type: ignore[misc]
         if len(rows):
-            ends = [pc.max(rows.filter(pc.less(rows["re"], FOREVER))["re"]).as_py()] if self._job.lifetimes else []
-            self._last = max(self._last, pc.max(rows["le"]).as_py(), *(end for end in ends if end is not None))
+            ends = pc.max(rows.filter(pc.less(rows["re"], FOREVER))["re"]).as_py() if self._job.lifetimes else None
+            self._last = max(self._last, pc.max(rows["le"]).as_py())
+            self._ends = max(self._ends, BEGINNING if ends is None else ends)
         return found
 
     def _told(self, part: KeyPart, batch: list[Any]) -> list[pa.Table]:
-        """Return what a set tells of a call, in the columns of the job; of rules that are put aside, and of vain retractions, faults."""
+        """Return the matches that a call brings. Rules that are put aside are told as faults, and so are vain retractions."""
         out = part.rules.push_many(batch)
         for name, le, why in sorted(_aside(part.rules) - part.aside):
             part.aside.add((name, le, why))
@@ -190,6 +192,10 @@ class RulesBucket(WorldsBucket):
                     self._in_vain(change, key, FOREVER)
         yield from super()._slices(events, end)
 
+    @property
+    def _end(self) -> int:
+        return max(super()._end, self._ends)
+
     # -- state -----------------------------------------------------------------------------------------------------------------
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
@@ -210,10 +216,8 @@ class RulesBucket(WorldsBucket):
     def save(self, incremental: bool) -> bytes:
         """Returns the state, whole. O(state)."""
         parts = [[part.of, part.rules.snapshot()] for part in self._parts]
-        return _packed(self._state(parts))
-
-    def _state(self, parts: list[Any]) -> RulesState:
-        return RulesState(FORMAT, self._recipe, self._last, self._promised, self._delay, self._waits, self._lives, parts)
+        told = (self._last, self._ends, self._promised, self._delay, self._waits, self._lives)
+        return _packed(RulesState(FORMAT, self._recipe, *told, parts))
 
     # -- keys that move --------------------------------------------------------------------------------------------------------
 
@@ -225,7 +229,8 @@ class RulesBucket(WorldsBucket):
         """Take the sets of buckets that have followed the same watermark."""
         for other in others:
             self._parts += other._parts
-            self._last, self._waits = max(self._last, other._last), self._waits or other._waits
+            self._last, self._ends = max(self._last, other._last), max(self._ends, other._ends)
+            self._waits = self._waits or other._waits
             self._lives = None if None in (self._lives, other._lives) else max(self._lives, other._lives)
 
 
@@ -235,6 +240,7 @@ class RulesState(NamedTuple):
     version: str
     recipe: str
     last: int
+    ends: int
     promised: int
     delay: int
     waits: bool
@@ -243,7 +249,7 @@ class RulesState(NamedTuple):
 
 
 def split(blobs: Sequence[bytes], before: int, number: int, count: int) -> Iterator[bytes]:
-    """Yield a state in parts: for each of so many buckets the sets that have keys of it; ``number``: the bucket's, of so many before."""
+    """Yield the state of a bucket, of so many before, in parts: for each of ``count`` buckets the sets that have keys of it."""
     state = _unpacked(b"".join(blobs))
     recipe = json.dumps({**json.loads(state.recipe), "buckets": count}, sort_keys=True)
     for new in range(count):
@@ -283,4 +289,6 @@ def _unpacked(blob: bytes) -> RulesState:
     state = RulesState(*found)
     numbers = type(state.delay) is int and state.delay >= 0 and type(state.waits) is bool and type(state.lives) in (int, type(None))
     wanted("a recipe, a delay and sets of rules", type(state.recipe) is str and numbers and isinstance(state.parts, list), state)
-    return state._replace(last=as_time(state.last, "last"), promised=as_time(state.promised, "promised"))
+    for name in ("last", "ends", "promised"):
+        as_time(getattr(state, name), name)
+    return state

@@ -71,7 +71,7 @@ def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:
         _check_rule(rule, dealt, said)
     options = {name: said[name] for name in OPTIONS if name in said} | ({} if rules.key is not None else {"key": default})
     shown = _shown(rules, options, dealt, said.get("columns"))
-    lives = [_window(rule, said.get("window")) for rule in rules.rules.values()]
+    windows = [_window(rule, said.get("window")) for rule in rules.rules.values()]
     sent = SentRules(rules)
     of_set = {"key": list(names_of(default, "key")), **{name: str(said[name]) for name in OPTIONS[:3] if name in said}}
     of_set["columns"] = sorted(f"{field.name}: {field.type.__name__}" for field in Schema.of(shown, "match").fields if field.type)
@@ -82,7 +82,7 @@ def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:
         key=dealt,
         order_by=None,
         shown=shown,
-        lives=None if None in lives else max(lives, default=0),
+        lives=None if None in windows else max((window or 0 for window in windows), default=0),
         name="",
         ahead=any(_may_change(rule) for rule in rules.rules.values()),
         null_keys=True,
@@ -106,8 +106,8 @@ def _dealt_by(said: Any, default: Any, keys: Mapping[str, tuple[str, ...]]) -> t
         if not dealt or not set(dealt) <= set(key):
             other = ", ".join(dealt) or " or ".join(sorted({", ".join(each) or "none" for each in keys.values()}))
             raise AfaError(
-                f"rule {name!r}: expected a key that holds the columns by which Spark deals out rows to all rules, {other}, but got "
-                f"{', '.join(key) or 'none'}: the events of a key must come to one place; give the rule a match of its own"
+                f"rule {name!r}: expected a key that holds the columns by which Spark deals out rows to all rules, {other}, but "
+                f"got {', '.join(key) or 'none'}: the events of a key must come to one place; give the rule a match of its own"
             )
     if not dealt:
         raise AfaError("expected rules with a key, or key=, by which a stream is cut on Spark, but got none")
@@ -127,8 +127,8 @@ def _check_rule(rule: Rule, dealt: tuple[str, ...], said: Mapping[str, Any]) -> 
         raise AfaError(f"rule {rule.name!r}: expected a match without a field {named[0]!r}, a column of the key: rename it")
     if "until" in said and pattern.automaton.choice is not None and pattern.window is not None:
         raise AfaError(
-            f"rule {rule.name!r}: expected no until= beside AFTER MATCH SKIP and WITHIN, which says how long each row lives, but got "
-            f"one: leave it out, or say no WITHIN"
+            f"rule {rule.name!r}: expected no until= beside AFTER MATCH SKIP and WITHIN, which says how long each row lives, but "
+            f"got one: leave it out, or say no WITHIN"
         )
 
 
@@ -170,7 +170,8 @@ def _shown(rules: Rules, options: Mapping[str, Any], dealt: tuple[str, ...], col
         wrong = next((name for name in found if found[name] != asked.get(name)), None)
         if wrong is not None or set(asked) & {*LEFT_OUT, *dealt}:
             raise AfaError(
-                f"expected columns={given.describe()} with the columns of all rules, {', '.join(found)}, but got none for {wrong!r}"
+                f"expected columns={given.describe()} with the columns of all rules, {', '.join(found)}, and none of a key, but "
+                f"got {wrong or 'one of a key'!r}"
             )
         found = asked
-    return NamedTuple("Match", [(RULE, str), *found.items()])  # type: ignore[misc]
+    return NamedTuple("Match", [(RULE, str), *found.items()])
