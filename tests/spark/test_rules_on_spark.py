@@ -35,7 +35,7 @@ class Pay(NamedTuple):
 LARGE = "PATTERN SEQ(Pay p) WHERE p.amount > 800 WITHIN 60 seconds RETURN p.amount"
 TWO = """PATTERN SEQ(Pay a, Pay b) WHERE skip_till_next_match(a, b) { [card, shop] and a.amount < 100 and b.amount > 500 }
     WITHIN 60 seconds RETURN a.amount, b.amount"""
-QUIET = """PATTERN SEQ(Pay a, ~(Pay n)) WHERE skip_till_any_match(a) { [card] and a.amount > 900 and n.amount > 0 }
+QUIET = """PATTERN SEQ(Timed a, ~(Timed n)) WHERE skip_till_any_match(a) { [card] and a.amount > 900 and n.amount > 0 }
     WITHIN 20 seconds RETURN a.amount"""
 BY_SHOP = (
     "PATTERN SEQ(Pay a, Pay b) WHERE skip_till_any_match(a, b) { [shop] and a.amount < b.amount } WITHIN 9 seconds RETURN a.amount"
@@ -276,12 +276,23 @@ def key(of: Any) -> Any:
     return rule, tuple(payload), le, re
 
 
+class Timed(NamedTuple):
+    card: str
+    amount: int
+    at: afa.Instant | None = None
+
+
 def test_time_outs_of_a_table(spark: Any) -> None:
-    """Those that are due by its latest time fire, of all keys alike; a stream of matches behind is refused, as of one pattern."""
+    """Those that are due by its latest time fire, of all keys alike; a column of times is one."""
     ticks = int(ZERO.timestamp() * 1e6)
-    table = spark.createDataFrame(
-        [("x", "s", 950, ZERO), ("y", "s", 990, ZERO + timedelta(seconds=30))],
-        "card string, shop string, amount bigint, at timestamp",
-    )
-    found = table.transform(match(rules({"quiet": QUIET}), time="at", buckets=3)).collect()
-    assert [(row.rule, row.card, row.a_amount, micros(row.le) - ticks) for row in found] == [("quiet", "x", 950, 20_000_000)]
+    some = [("x", 950, ZERO), ("y", 990, ZERO + timedelta(seconds=30))]
+    table = spark.createDataFrame(some, "card string, amount bigint, at timestamp")
+    when = LARGE.replace("Pay", "Timed").replace("RETURN", "RETURN p.at,")
+    given = Rules({"quiet": QUIET, "when": when}, event=Timed, key="card", tick="us")
+    found = table.transform(match(given, time="at", buckets=3)).collect()
+    assert sorted((row.rule, row.card, micros(row.le) - ticks) for row in found) == [
+        ("quiet", "x", 20_000_000),
+        ("when", "x", 0),
+        ("when", "y", 30_000_000),
+    ]
+    assert {row.p_at == row.le for row in found if row.rule == "when"} == {True}
