@@ -64,7 +64,8 @@ def match(
     ----------
     pattern : Automaton, Query, TemporalPattern, Worlds or Rules, or what the words of `afa.language` have put together
         A query says key, window and order itself, a temporal pattern its window and perhaps its key, `Worlds` all of them and
-        where intervals are; ``time`` is the column of their lower ends then, or of what a clock said. An automaton has
+        where intervals are; ``time`` is the column of their lower ends then, or of what a clock said. Rules say their
+        keys, or `key` does, by which rows are dealt to all of them. An automaton has
         ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and dates
         in int and float fields; intervals are microseconds, and so is `afa.span`. A number that a field's type can't hold makes a
         bad row.
@@ -124,6 +125,9 @@ def match(
         The folder of the query's checkpoint, if that may have another number of buckets. Its states are then split by key, and
         written into it, so that keys can move to their new buckets in the first batch. A checkpoint that does not exist yet, or
         has the same number of buckets, is left alone.
+    columns : NamedTuple class, optional
+        Of a set of rules: the columns of matches that rules return, also those that a restart will bring. None: those of the rules
+        that are given. A restart can't change them.
     longest : bool
         As of `Operator`. A restart can't change it.
     members : str, optional
@@ -138,7 +142,8 @@ def match(
     callable
         Takes a streaming DataFrame and returns a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for
         ever), ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, note, metrics),
-        ``reason``. Or takes a static DataFrame and returns the matches of all its rows, each with ``diff = 1``.
+        ``reason``; of a set of rules ``rule`` stands in front. Or takes a static DataFrame and returns the matches of all its rows,
+        each with ``diff = 1``.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def found(answer: Any) -> list[Any]:
 
 
 def test_random_worlds() -> None:
-    WORLDS.run("sample", range(12), more_than={"matches": 200, "late": 5, "restart": 5, "parts": 5})
+    WORLDS.run("sample", range(6), more_than={"matches": 100, "late": 5, "restart": 3, "parts": 3})
 
 
 def raising(limit: int) -> Automaton:
