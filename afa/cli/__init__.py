@@ -1,7 +1,7 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern, swap its arcs. Only here typer and rich are imported.
 
 main            commands; flags: their options, each once; request: what the user asked for
-load            file.py:name -> a pattern; query.sase, query.sql, a builder -> Query over the columns of the input
+load            file.py:name -> a pattern; query.sase, query.sql, a builder -> Query over the input's columns; a folder -> Rules
 pattern_run     a pattern over an input, as a command runs it
 batches_in      the input in the operator's form, batch by batch: which columns are read, what of --diff means a retraction
 opened_input    a file, a pipe, or messages of a database (`afa.feeds`)
@@ -17,6 +17,7 @@ why             what `afa why` counts, over which rows, and shows; what is said 
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
 output_table    changes in one schema: members of --members, reasons of --reasons
+rule_output     changes of a set of rules, each with its rule
 output_form     changes as they are, as Debezium's messages, as upserts
 write           where the changes go; never over what is read
 console         a console, plain tables, progress bars

@@ -30,6 +30,7 @@ from afa.io.whole_file import write_text
 from afa.language.stacked_query import StackedQuery
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
+from afa.rules.rules import Rules
 
 OPTIONS = (
     "key",
@@ -82,7 +83,8 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
     stacked = isinstance(made.pattern, StackedQuery)  # of which nothing is advised
     advice = Advice(made.pattern) if QUERY in made.pattern.traits and not stacked else None
     batches_in = Input(job, source, made.events, advice)
-    with Screen(job, batches_in.total) as screen:
+    is_set = isinstance(made.pattern, Rules)
+    with Screen(job, batches_in.total, is_set) as screen:
         tables = iter(batches_in)
         first = next(tables)
         summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
@@ -95,7 +97,7 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
         loop.finish()
     tell_faults(source, job)
     why = ""
-    if not (summary.inserted or stacked) and not job.id and not (job.quiet and job.report is None):
+    if not (summary.inserted or stacked or is_set) and not job.id and not (job.quiet and job.report is None):
         again = Input(job, opened(job._replace(late="drop")), made.events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)

@@ -12,10 +12,12 @@ from afa.cli.follow import Follow
 from afa.cli.output_form import form_of_changes
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun
+from afa.cli.rule_output import RuleOutput
 from afa.cli.screen import Screen, Summary
 from afa.errors import AfaError
 from afa.io.settled_order import in_settled_order
 from afa.model.arc import TIMEOUT
+from afa.rules.rules import Rules
 from punctuation.sources import BoundedDisorder
 
 
@@ -40,8 +42,7 @@ class RunLoop:
         self._job, self._settled = made.job, settled
         job = made.job
         self.links = getattr(operator, "links", (operator,))
-        shown = made.pattern.shown if job.collapse is None else operator._core.shown
-        self.form = OutputTable(self.links[-1], shown, job.keys, first, batches_in.times, job.reasons)
+        self.form = output_of(made, operator, first, batches_in.times)
         self.formed = form_of_changes(job, self.form.schema)
         self.schema = self.formed(self.form.schema.empty_table()).schema
         self.promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
@@ -72,9 +73,19 @@ class RunLoop:
     def finish(self) -> None:
         """Say how the run has ended."""
         self.summary.finish(self.links[0].statistics, self._batches.end)
-        if not self._job.quiet and any(arc.kind == TIMEOUT for link in self.links for arc in link._core.automaton.arcs):
+        automata = () if isinstance(self.form, RuleOutput) else (link._core.automaton for link in self.links)
+        if not self._job.quiet and any(arc.kind == TIMEOUT for automaton in automata for arc in automaton.arcs):
             self.summary.open = _still_open(self.links[-1])
         self._screen.finish(self.summary)
+
+
+def output_of(made: PatternRun, operator: Any, first: Any, times: Any) -> OutputTable | RuleOutput:
+    """Return the form of what leaves an operator; ``first``: the first batch of the input, ``times``: the type of its times."""
+    job, pattern = made.job, made.pattern
+    if isinstance(pattern, Rules):
+        return RuleOutput(operator, pattern, first, times, fixed=job.output is not None)
+    shown = pattern.shown if job.collapse is None else operator._core.shown
+    return OutputTable(getattr(operator, "links", (operator,))[-1], shown, job.keys, first, times, job.reasons)
 
 
 def _still_open(operator: Any) -> int | str:
