@@ -1,18 +1,23 @@
-"""`afa run FOLDER INPUT`: the files of a folder as one set of rules, each change with its rule; what a set refuses, by name."""
+"""`afa run FOLDER INPUT`: a folder as a set of rules, and a log of rules that it follows; what both refuse, by name."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 import afa
+from afa.arclog.answers import LineAnswer, answered
+from afa.arclog.listing import sequence_of
+from afa.arclog.log_folder import LogFolder
+from afa.rules.rule_log import RuleLog, RuleWriter
 from examples.fraud_rules import Payment
+from punctuation.time import FOREVER
 from tests.cli import ROOT, call, fails, json_lines, write
 from tests.cli import there as there  # the fixture of all tests here
 
@@ -172,3 +177,156 @@ def test_files_that_are_no_rules_are_named() -> None:
     shutil.rmtree("rules")
     Path("rules").mkdir()
     assert fails("run", "rules", "pays.jsonl") == "expected rules in 'rules' but got an empty folder"
+
+
+# -- a log of rules ------------------------------------------------------------------------------------------------------------
+
+DEAR = "PATTERN SEQ(Pay a) WHERE a.amount > 25 WITHIN 9 RETURN a.amount AS dear"
+
+
+class Pay(NamedTuple):
+    who: str
+    amount: int
+
+
+def log_of(op: Any, rules: afa.Rules, **more: Any) -> RuleLog:
+    return RuleLog("log", rules, op, job="test", **more)
+
+
+def answers_of(log: RuleLog) -> dict[str, Any]:
+    """By rule what was answered to its last line."""
+    (job,), faults = answered(log.writer.path)
+    assert not faults
+    lines = sorted(LogFolder(log.writer.path).read({}).lines, key=sequence_of)
+    return {json.loads(raw.text)["rule"]["name"]: job.of(raw.text) for raw in lines}
+
+
+def test_lines_are_calls_of_the_set() -> None:
+    rules = afa.Rules({"large": LARGE}, event=Pay)
+    op, writer = afa.Operator(rules), RuleWriter("log")
+    log = log_of(op, rules)
+    op.push(afa.insert(Pay("x", 30), 5))
+    writer.add("dear", DEAR, at=3)
+    writer.add("later", DEAR)
+    (step,) = [step for step in log.poll() if step.changes]
+    assert [(change.rule, change.payload.dear, change.le) for change in step.changes] == [("dear", 30, 5)]
+    writer.remove("later")
+    writer.replace("dear", DEAR.replace("25", "40"), at=4)
+    removed, old, new = log.poll()
+    assert (removed.changes, new.changes) == ([], [])
+    assert [(change.rule, change.diff) for change in old.changes] == [("dear", -1)]
+    standing = [(each.name, each.le, each.re) for each in op.rules if each.name != "large"]
+    assert standing == [("dear", 3, 4), ("dear", 4, FOREVER)]
+    assert answers_of(log) == {"dear": LineAnswer(4), "later": LineAnswer(6)}
+    assert log.poll() == []
+
+
+def test_what_the_set_refuses_is_written_back() -> None:
+    rules = afa.Rules({"large": LARGE}, event=Pay)
+    op, writer = afa.Operator(rules), RuleWriter("log")
+    log = log_of(op, rules)
+    op.push_many([afa.insert(Pay("x", 30), 5), afa.Punctuation(10)])
+    writer.add("late", DEAR, at=3)
+    writer.add("clash", "PATTERN SEQ(Pay a) WITHIN 9 RETURN a.who AS a_amount")
+    writer.add("unread", "PATTERN SEQ(Pay a) WHERE a.amont > 3 WITHIN 9 RETURN a.who")
+    writer.add("large", LARGE)
+    writer.add("deep", f"PATTERN SEQ(Pay a) WHERE {'(' * 3000}a.amount > 3{')' * 3000} WITHIN 9 RETURN a.who")
+    assert log.poll() == []
+    assert [each.name for each in op.rules] == ["large"]
+    reasons = {name: answer.refused for name, answer in answers_of(log).items()}
+    assert reasons["late"] == "rule 'late': expected le >= 10, from where on events are held, but got le=3"
+    assert reasons["clash"].startswith("rule 'clash': ")
+    assert "expected one type of the column 'a_amount' in all rules but got int and str" in reasons["clash"]
+    assert "amont, which is no field of Pay" in reasons["unread"]
+    assert reasons["large"].startswith("rule 'large': expected no rule 'large' in [11, ")
+    assert "rule 'deep': " in reasons["deep"]
+    assert [told.split(":")[0] for told in log.told] == [f"rule {name!r}" for name in reasons]
+
+
+def test_a_rule_that_is_put_aside_later_is_answered_again(caplog: pytest.LogCaptureFixture) -> None:
+    rules = afa.Rules({"large": LARGE}, event=Pay)
+    op, writer = afa.Operator(rules), RuleWriter("log")
+    log = log_of(op, rules)
+    writer.add("divides", "PATTERN SEQ(Pay a) WHERE 1 // (a.amount - 7) >= 0 WITHIN 9 RETURN a.who")
+    log.poll()
+    assert answers_of(log)["divides"].since is not None
+    op.push(afa.insert(Pay("x", 7), 5))
+    log.poll()
+    assert answers_of(log)["divides"].refused.startswith("put aside: ZeroDivisionError")
+    assert "rule 'divides' is put aside" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"op": "insert", "rule": {"name": "a"}, "at": 3}, 'expected a rule, {"name": .., "text": ..}'),
+        ({"op": "insert", "rule": {"name": "a", "text": DEAR, "python": "x"}, "at": 3}, "expected a rule"),
+        ({"op": "insert", "rule": {"name": "a", "text": "x" * 10_001}, "at": 3}, "in 1 to 10000 characters but got 10001"),
+        ({"op": "insert", "arc": {"name": "a"}, "at": 3}, '"rule": {..}'),
+        ({"op": "insert", "rule": {"name": "a", "text": DEAR}, "at": 3, "file": "x"}, "but got 'file' in a line of a log of rules"),
+        ({"op": "swap", "name": "large", "rule": {"name": "b", "text": DEAR}, "at": 3}, "the name that it replaces, 'large'"),
+        ({"op": "retract", "rule": {"name": "none"}, "at": 3}, "expected one rule 'none' in force at 3 and beyond but got none"),
+    ],
+)
+def test_lines_that_are_none_are_refused(line: dict[str, Any], message: str) -> None:
+    rules = afa.Rules({"large": LARGE}, event=Pay)
+    log = log_of(afa.Operator(rules), rules)
+    write("log/1-a.json", json.dumps(line) + "\n")
+    assert log.poll() == []
+    assert message in log.told[0]
+
+
+def test_a_run_follows_its_log(there: Path) -> None:
+    write("dear.sase", DEAR)
+    call("rules", "log", "add", "dear", "dear.sase", "--at", "2", "--until", "4")
+    call("rules", "log", "add", "gone", "dear.sase", "--at", "1")
+    call("rules", "log", "remove", "gone", "--at", "2")
+    write("rules/run.sql", RUN)
+    result = call("run", "rules", "pays.jsonl", "--key", "who", "--rules", "log", "-q")
+    found = [line for line in result.stdout.splitlines() if "rule=dear" in line or "rule=gone" in line]
+    assert found == ["+ [2, 11) rule=dear who=y dear=30", "+ [3, 12) rule=dear who=x dear=200"]
+    listed = call("rules", "log", "list").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["name", "dear", "gone", "large", "run", "two"]
+    assert "dear   1970-01-01T00:00:00.002  1970-01-01T00:00:00.004  PATTERN SEQ(Pay a) WHERE a.amount > 25" in listed[1]
+    assert "the beginning" in listed[3]
+    refused = call("rules", "log", "add", "large", "dear.sase").stdout
+    assert refused.startswith("added 'large' from when the job reads it on")
+    again = call("run", "rules", "pays.jsonl", "--key", "who", "--rules", "log", "-q")
+    assert "log: rule 'large': expected no rule 'large' in [" in again.stderr
+    assert "expected no rule 'large'" in call("rules", "log", "list").stderr
+
+
+def test_a_file_has_the_columns_of_the_first_rules() -> None:
+    write("dear.sase", DEAR)
+    call("rules", "log", "add", "dear", "dear.sase")
+    result = call("run", "rules", "pays.jsonl", "--key", "who", "--rules", "log", "-q", "--output", "out.csv", "--matches", "0")
+    assert (
+        "rule 'dear': expected columns of the file that is written, who, a_amount, low, b_amount, but got 'dear'" in result.stderr
+    )
+    write("other.sase", DEAR.replace("AS dear", ""))
+    call("rules", "log", "add", "other", "other.sase", "--at", "1")
+    call("run", "rules", "pays.jsonl", "--key", "who", "--rules", "log", "-q", "--output", "out.csv", "--matches", "0")
+    assert pd.read_csv("out.csv").groupby("rule")["diff"].sum().to_dict() == {**FOUND, "other": 2}
+
+
+def test_a_log_begins_with_no_rule(there: Path) -> None:
+    shutil.rmtree("rules")
+    Path("rules").mkdir()
+    write("dear.sase", "PATTERN SEQ(Event a) WHERE a.amount > 25 WITHIN 9 RETURN a.amount")
+    call("rules", "log", "add", "dear", "dear.sase")
+    found = call("run", "rules", "pays.jsonl", "--time", "at", "--rules", "log", "-q").stdout.splitlines()
+    assert found == ["+ [2, 11) rule=dear a_amount=30", "+ [3, 12) rule=dear a_amount=200"]
+
+
+def test_what_can_not_be_written_is_not() -> None:
+    write("dear.sase", DEAR)
+    write("wrong.sase", DEAR.replace("amount > 25", "amont > 25"))
+    call("run", "rules", "pays.jsonl", "--rules", "log", "-q")
+    assert "rule 'x': line 1" in fails("rules", "log", "add", "x", "wrong.sase")
+    assert "expected the name of a rule but got 'larg'; did you mean 'large'?" in fails("rules", "log", "remove", "larg")
+    assert fails("rules", "log", "add", "x", "p.py") == "expected the text of a rule, file.sase or file.sql, but got p.py"
+    assert fails("rules", "none", "list") == "none: no such folder"
+    assert "expected until > at" in fails("rules", "log", "add", "x", "dear.sase", "--at", "9", "--until", "3")
+    assert sorted(path.suffix for path in Path("log").iterdir() if not path.name.startswith(".")) == []
+    followed = ("run", "rules", "pays.jsonl", "--rules", "log")
+    assert "--state can't be combined with --rules" in fails(*followed, "--state", "s", "--output", "o.jsonl")

@@ -9,6 +9,7 @@ whole_run       the tables of a statement by their names, --input: over one as o
 run             batches, promises, changes, reasons and the report; run_loop: the loop; follow: what --arcs brings
 state_run       the loop with --state; state_input: files and folders from a place on; saved_run: what stands beside the snapshot
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
+rule_commands   afa rules: lines of a log of rules, written and listed (rule_log_work)
 vary            --vary: a function called with many values, a sweep over the input
 replay_run      what `afa replay` finds, and the plan; what `afa index` writes
 show            what `afa show` shows

@@ -8,7 +8,7 @@ from typing import Any
 from afa import ClosureError, LateEventError, Punctuation
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line
-from afa.cli.follow import Follow
+from afa.cli.follow import Follow, RuleFollow
 from afa.cli.output_form import form_of_changes
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun
@@ -27,6 +27,8 @@ class RunLoop:
     write: Callable[[Any], None]
     follow: Follow | None = None
     """What brings arcs from an arc log, before each batch."""
+    rules: RuleFollow | None = None
+    """What brings rules from a log of rules, likewise."""
 
     def __init__(
         self,
@@ -60,15 +62,21 @@ class RunLoop:
         batch = [self.form.none, *items]
         if self.follow is not None:
             batch.insert(1, self.follow.poll())
+        for part in () if self.rules is None else said(self.rules.brought, self._batches.end):
+            self._tell(part)
         for part in said(lambda: self.operator.push_many(batch, net=self._net), self._batches.end):
             if not isinstance(part, Punctuation):
-                found = self.form.in_schema(part)
-                found = in_settled_order(found) if self._settled else found
-                self.summary.count(self.form.les(found), found["diff"].to_numpy(), self._batches.latest)
-                self._screen.show(found, self.summary)
-                self.write(self.formed(found))
+                self._tell(part)
         if self.follow is not None:
             self.follow.tell()
+
+    def _tell(self, part: Any) -> None:
+        """Count, show and write changes."""
+        found = self.form.in_schema(part)
+        found = in_settled_order(found) if self._settled else found
+        self.summary.count(self.form.les(found), found["diff"].to_numpy(), self._batches.latest)
+        self._screen.show(found, self.summary)
+        self.write(self.formed(found))
 
     def finish(self) -> None:
         """Say how the run has ended."""

@@ -7,6 +7,7 @@ own_operator        a rule with an operator of its own: what runs a rule, the re
 held_events         the events from which a rule may still begin in the past
 rule_tables         matches of many rules as one table
 rule_snapshot       restored from bytes, with the same rules or others
+rule_log            rules as lines of text in a folder, which a running set follows
 found_rules         the matches of a set in a whole frame
 
 shape           a rule, taken apart: structure, conditions on single events, constants, window, names

@@ -38,7 +38,7 @@ class RuleTexts(Pattern):
     ) -> None:
         if not isinstance(patterns, Mapping):
             raise AfaError(f"expected a dict of patterns by name but got {patterns!r}")
-        self._tick, self._type = tick, type
+        self._tick, self.type = tick, type
         self._event = event if inspect.isclass(event) else _event_of(event)
         self.schema = Schema.of(self._event, "event")._replace(tick=tick)
         self._key = None if key is None else self.checked_key(key)
@@ -69,10 +69,10 @@ class RuleTexts(Pattern):
         if text is not None and "match_recognize" in text.lower():
             pattern: Pattern = sql(text, event=self._event, tick=self._tick)
         elif text is not None:
-            pattern = query(given, event=self._event, tick=self._tick, type=self._type)
+            pattern = query(given, event=self._event, tick=self._tick, type=self.type)
         else:
             known = pattern_of(given, "the text of a query, a query or an automaton")
-            pattern = known.over(lambda: self._event, tick=self._tick, type=self._type, order_by=None)
+            pattern = known.over(lambda: self._event, tick=self._tick, type=self.type, order_by=None)
         if (
             isinstance(pattern, RuleTexts)
             or getattr(pattern, "links", None) is not None
