@@ -65,7 +65,7 @@ TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
 READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.feeds", "afa.spark", "afa.duckdb")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
-    "afa.cli": "advice batches_in load new output_form output_table replay_run request screen vary why write",
+    "afa.cli": "advice batches_in load new output_form output_table replay_run request rule_output screen vary why write",
     "afa.expression": "functions",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing result_order lane_order message_rows",

@@ -22,6 +22,7 @@ from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 
 BEGINS, WINDOW, KEY, CLOCK = range(4)
+KEY_BITS = (1 << 39) - 1
 MOST = 1 << 23
 """So many rules a set has had at most: a unit's name holds the number of its rule."""
 
@@ -73,8 +74,8 @@ class Concerned:
         if len(begins):
             ends = found.end[begins]
             high = np.where(self._of[found.rule[begins], CLOCK] != 0, FOREVER, ends)
-            was_low, was_high = self.units.begin(names[begins], le[begins], high, ends)
-            late = self._late(before, found.rule[begins], names[begins], le[begins], high, was_low, was_high)
+            since, was = self.units.begin(names[begins], le[begins], high, ends)
+            late = self._late(before, found.rule[begins], names[begins], since, was)
         if len(others):
             sent[others] = self.units.sent(names[others], le[others])
         return [*late, found if sent.all() else found.at(np.flatnonzero(sent))]
@@ -98,35 +99,35 @@ class Concerned:
         of_pair, columns = self._of[pairs.rule, KEY], pairs.rows.columns()
         for fields, key in self._keys.items():
             here = np.flatnonzero(of_pair == key) if len(self._keys) > 1 else slice(None)
-            words = digests([columns[name] for name in fields], len(pairs.rows)) & ((1 << 39) - 1)
+            words = digests([columns[name] for name in fields], len(pairs.rows)) & KEY_BITS
             found[here] = (words[pairs.row[here]] << 24) | (pairs.rule[here] << 1) | 1
         return found
 
-    def _late(
-        self, before: Sequence[EventRows], rule: Any, names: Any, le: Any, high: Any, was_low: Any, was_high: Any
-    ) -> list[Pairs]:
-        """Return the pairs of earlier events that are sent now, as these begins have widened what the store has of their units."""
+    def _late(self, before: Sequence[EventRows], rule: Any, names: Any, since: Any, was: Any) -> list[Pairs]:
+        """Return the pairs of earlier events that are sent now, as begins have widened what the store has of their units."""
         last = max((int(rows.le.max()) for rows in before if len(rows)), default=BEGINNING)
-        wider = (le < was_low) & (le <= last)
-        wider |= (was_high != BEGINNING) & (high > was_high) & (was_high <= last)
+        wider = since <= last
         if not before or not wider.any():
             return []
-        units, first, of = np.unique(names, return_index=True, return_inverse=True)
-        low0, high0 = was_low[first], was_high[first]
-        low1, high1 = low0.copy(), high0.copy()
-        np.minimum.at(low1, of, le)
-        np.maximum.at(high1, of, high)
-        rules, since = np.unique(rule[wider]).tolist(), int(np.minimum(le, was_high)[wider].min())
+        units, first = np.unique(names, return_index=True)
+        wanted = np.unique(names[wider])
+        rules, since = np.unique(rule[wider]).tolist(), int(since[wider].min())
         found = []
         for rows in before:
-            pairs = self._all(rows.within(since, FOREVER), rules)
-            if not len(pairs.row):
-                continue
+            pairs = self._all(self._of_keys(rows.within(since, FOREVER), wanted), rules)
             pairs = pairs.at(np.flatnonzero((pairs.bits & self._of[pairs.rule, BEGINS]) == 0))
-            those, at = self._names(pairs), pairs.rows.le[pairs.row]
+            those, le = self._names(pairs), pairs.rows.le[pairs.row]
             place = np.minimum(np.searchsorted(units, those), len(units) - 1)
-            kept = (units[place] == those) & (low1[place] <= at) & (at < high1[place])
-            kept = np.flatnonzero(kept & ~((low0[place] <= at) & (at < high0[place])))
-            self.units.sent(those[kept], at[kept])  # which moves clocks
-            found.append(pairs.at(kept))
+            new = np.flatnonzero((units[place] == those) & ~self.units.was_sent(was[:, first[place]], le))
+            new = new[self.units.sent(those[new], le[new])]
+            found.append(pairs.at(new))
         return [pairs for pairs in found if len(pairs.row)]
+
+    def _of_keys(self, rows: EventRows, wanted: Any) -> EventRows:
+        """Return the rows whose key may be that of one of these units."""
+        keys, columns = np.unique(wanted >> 24), rows.columns()
+        met = np.zeros(len(rows), np.bool_)
+        for fields in self._keys:
+            words = digests([columns[name] for name in fields], len(rows)) & KEY_BITS
+            met |= keys[np.minimum(np.searchsorted(keys, words), len(keys) - 1)] == words
+        return rows.at(np.flatnonzero(met))

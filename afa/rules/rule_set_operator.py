@@ -438,6 +438,11 @@ class RuleSetOperator(Member):
         return changes
 
     @property
+    def now(self) -> int:
+        """One tick past all that was seen, from where on a rule without a lifetime holds."""
+        return self._progress.now
+
+    @property
     def rules(self) -> list[RuleInForce]:
         """The rules whose matches may still change, by name and lifetime: in force since when, and why one is put aside."""
         found: list[RuleInForce] = self._calls.call(self._told)

@@ -24,6 +24,8 @@ PARTS = 6
 def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetOperator:
     """Make the operator of rules that its ``snapshot`` saved, with the options that it was made with.
 
+    ``as_saved=True``: no rule begins or ends, whichever are given; these are where rules that are no text are looked for.
+
     Raises
     ------
     SnapshotError
@@ -32,13 +34,15 @@ def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetO
     parts = unseal(MAGIC, VERSION, blob)
     if not isinstance(parts, list) or len(parts) != PARTS:
         raise SnapshotError(f"expected a snapshot of a set of rules but got {str(parts)[:60]}")
-    options = {name: value for name, value in options.items() if name not in ("arcs", "stages")}
+    as_saved = options.get("as_saved", False)
+    options = {name: value for name, value in options.items() if name not in ("arcs", "stages", "as_saved")}
     with reading("a snapshot of a set of rules"):
         options.setdefault("reach", as_time(parts[1], "reach"))
     op = RuleSetOperator(type(rules)({}, event=rules.event, key=rules.key, tick=rules.tick), **options)
     op._set = rules
     op._calls.call(_load, op, parts)
-    _put_in_force(op)
+    if not as_saved:
+        _put_in_force(op)
     return op
 
 

@@ -17,7 +17,8 @@ def main(m: UnitCall, c: UnitPair, t: Unit, o: Unit, what: int, n: int) -> int:
         for i in range(n - 1, -1, -1):
             s = slot_of(m, t, c.name[i], home(m, c.name[i]))
             if t.name[s] != 0:
-                t.low[s], t.high[s], t.over[s] = c.was_low[i], c.was_high[i], c.was_over[i]
+                t.low[s], t.high[s], t.over[s] = c.low[i], c.end[i], c.was_over[i]
+                t.low2[s], t.high2[s] = c.low2[i], c.end2[i]
         return 0
     if what == REFILL:
         refill(m, t, o, n)
@@ -26,13 +27,13 @@ def main(m: UnitCall, c: UnitPair, t: Unit, o: Unit, what: int, n: int) -> int:
     while low < n:
         high = min(low + ROUND, n)
         for i in range(low, high):
-            prefetch(m.t_at + 32 * home(m, c.name[i]))
+            prefetch(m.t_at + 48 * home(m, c.name[i]))
         for i in range(low, high):
             s = slot_of(m, t, c.name[i], home(m, c.name[i]))
             if what == BEGIN:
                 begin(m, c, t, i, s)
             else:
-                c.was_low[i] = sent(m, c, t, i, s)
+                c.since[i] = sent(m, c, t, i, s)
         low = high
     return 0
 
@@ -57,21 +58,47 @@ def slot_of(m: UnitCall, t: Unit, word: int, s: int) -> int:
 def begin(m: UnitCall, c: UnitPair, t: Unit, i: int, s: int) -> None:
     """Let a match begin by event ``i``, whose unit has slot ``s``."""
     if t.name[s] == 0:
-        t.name[s], t.low[s], t.high[s], t.over[s] = c.name[i], FOREVER, BEGINNING, BEGINNING
+        t.name[s] = c.name[i]
         m.used += 1
-    c.was_low[i], c.was_high[i], c.was_over[i] = t.low[s], t.high[s], t.over[s]
+        forget(t, s)
+    c.low[i], c.end[i], c.was_over[i] = t.low[s], t.high[s], t.over[s]
+    c.low2[i], c.end2[i] = t.low2[s], t.high2[s]
     if t.over[s] <= m.promise:
-        t.low[s], t.high[s], t.over[s] = FOREVER, BEGINNING, BEGINNING
-    t.low[s] = min(t.low[s], c.le[i])
-    t.high[s] = max(t.high[s], c.high[i])
+        forget(t, s)
+    c.since[i] = widen(m, t, s, c.le[i], c.high[i])
     t.over[s] = max(t.over[s], c.over[i])
+
+
+@kernel
+def forget(t: Unit, s: int) -> None:
+    """Let nothing be known of a unit."""
+    t.low[s], t.high[s], t.low2[s], t.high2[s], t.over[s] = FOREVER, BEGINNING, FOREVER, BEGINNING, BEGINNING
+
+
+@kernel
+def widen(m: UnitCall, t: Unit, s: int, le: int, high: int) -> int:
+    """Let the events in ``[le, high)`` be sent. Returns the least LE that was not before; FOREVER: none."""
+    since = FOREVER
+    if t.high[s] == BEGINNING:
+        since, t.low[s], t.high[s] = le, le, high
+    elif t.low[s] <= le:
+        if le > t.high[s] and t.high2[s] <= m.promise:
+            t.low2[s], t.high2[s] = t.low[s], t.high[s]
+            since, t.low[s], t.high[s] = le, le, high
+        elif high > t.high[s]:  # with what lies between them
+            since, t.high[s] = t.high[s], high
+    elif le < t.low2[s] or high > t.high2[s]:
+        since, t.low[s], t.high[s] = le, le, max(high, t.high[s])
+    return since
 
 
 @kernel
 def sent(m: UnitCall, c: UnitPair, t: Unit, i: int, s: int) -> int:
     """Return whether an event is to be sent that begins nothing."""
     le = c.le[i]
-    if t.name[s] == 0 or t.over[s] <= m.promise or le < t.low[s] or le >= t.high[s]:
+    if t.name[s] == 0 or t.over[s] <= m.promise:
+        return 0
+    if (le < t.low[s] or le >= t.high[s]) and (le < t.low2[s] or le >= t.high2[s]):
         return 0
     if t.high[s] == FOREVER:
         t.over[s] = max(t.over[s], le + 1)
@@ -86,4 +113,5 @@ def refill(m: UnitCall, t: Unit, o: Unit, n: int) -> None:
         if o.name[i] != 0 and o.over[i] > m.promise:
             s = slot_of(m, t, o.name[i], home(m, o.name[i]))
             t.name[s], t.low[s], t.high[s], t.over[s] = o.name[i], o.low[i], o.high[i], o.over[i]
+            t.low2[s], t.high2[s] = o.low2[i], o.high2[i]
             m.used += 1

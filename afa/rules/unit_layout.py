@@ -1,11 +1,11 @@
 """Where everything stands in the arrays of the kernel for units, pairs of a rule and a key; read it first.
 
     m    int64 (n,)         `UnitCall`
-    c    int64 (7, n)       `UnitPair`: pairs of an event and a rule, in order
-    t    int64 (slots, 4)   `Unit`: a table by open addressing; an empty slot has the name 0
+    c    int64 (10, n)      `UnitPair`: pairs of an event and a rule, in order
+    t    int64 (slots, 6)   `Unit`: a table by open addressing; an empty slot has the name 0
     o    the same           a table from which ``t`` is filled
 
-What the store has of a unit are the events with an LE in ``[low, high)``, and those by which a match of the rule may begin.
+What the store has of a unit: events with an LE in ``[low, high)`` or ``[low2, high2)``, and those by which a match may begin.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ class UnitPair(Record, by="row"):
     le = Record.line("LE of the event")
     high = Record.line("a begin: up to where its events are sent")
     over = Record.line("a begin: from which promise on the unit is forgotten")
-    was_low = Record.line("a begin: what stood there before it, and the next two; ASK: whether the event is to be sent")
-    was_high = Record.line("`Unit.high`")
+    since = Record.line("a begin: the least LE that was not sent before; FOREVER: none. ASK: whether the event is to be sent")
+    low = Record.line("a begin: what stood there before it, and the next four")
+    end = Record.line("`Unit.high`")
+    low2 = Record.line("`Unit.low2`")
+    end2 = Record.line("`Unit.high2`")
     was_over = Record.line("`Unit.over`")
 
 
@@ -44,4 +47,6 @@ class Unit(Record, by="column"):
     name = Record.line("a word, not 0")
     low = Record.line("the least LE by which a match may have begun")
     high = Record.line("the latest end of these; FOREVER: each event is sent from then on, as it moves a clock")
+    low2 = Record.line("the same of matches that ended before these began")
+    high2 = Record.line("the latest end of those")
     over = Record.line("the latest end, or one past the last event that has moved the clock")

@@ -58,24 +58,28 @@ class Units:
         self.m[k.UnitCall.promise] = t
 
     def begin(self, names: Any, le: Any, high: Any, over: Any) -> tuple[Any, Any]:
-        """Let matches begin. Returns `Unit.low` and `Unit.high` as they were before each; FOREVER and BEGINNING: there was none."""
+        """Let matches begin. Returns `UnitPair.since`, and what was known of each unit before it: for `was_sent`."""
         self._reach(len(names))
         c = np.empty((k.UnitPair.SIZE, len(names)), np.int64)
         c[k.UnitPair.name], c[k.UnitPair.le], c[k.UnitPair.high], c[k.UnitPair.over] = names, le, high, over
-        c[k.UnitPair.was_low], c[k.UnitPair.was_high], c[k.UnitPair.was_over] = FOREVER, BEGINNING, BEGINNING
+        c[k.UnitPair.low], c[k.UnitPair.end], c[k.UnitPair.low2], c[k.UnitPair.end2] = FOREVER, BEGINNING, FOREVER, BEGINNING
+        c[k.UnitPair.was_over] = BEGINNING
         main()  # before anything must be undone by it
         self._begun.append(c)
         self._call(k.BEGIN, c)
-        there = c[k.UnitPair.was_over] > self.promise
-        low, high = (c[line] for line in (k.UnitPair.was_low, k.UnitPair.was_high))
-        return np.where(there, low, FOREVER), np.where(there, high, BEGINNING)
+        return c[k.UnitPair.since], c[k.UnitPair.low :]
+
+    def was_sent(self, before: Any, le: Any) -> Any:
+        """Return whether events were sent, by what was known of their units, one each."""
+        low, end, low2, end2, over = before
+        return (over > self.promise) & (((low <= le) & (le < end)) | ((low2 <= le) & (le < end2)))
 
     def sent(self, names: Any, le: Any) -> Any:
         """Return which events that begin nothing are to be sent."""
         c = np.empty((k.UnitPair.SIZE, len(names)), np.int64)
         c[k.UnitPair.name], c[k.UnitPair.le] = names, le
         self._call(k.ASK, c)
-        return c[k.UnitPair.was_low] != 0
+        return c[k.UnitPair.since] != 0
 
     def _call(self, what: int, c: Any = None, o: Any = None) -> None:
         m, t = self.m, self.t

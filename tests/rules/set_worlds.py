@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from afa import AfaError, Change, Instant, Operator, Punctuation
@@ -25,10 +25,13 @@ class Pay(NamedTuple):
     at: Instant | None = None
 
 
-def text_of(rng: random.Random, own_ends: bool) -> str:
+KEYS = ("[card] and ", "", "[shop] and ")
+
+
+def text_of(rng: random.Random, own_ends: bool, keys: Sequence[str] = KEYS, unit: int = 1) -> str:
     """A rule: one of many shapes, its constants at random; SQL refuses events with an RE of their own."""
-    low, high, window = rng.randint(0, 4), rng.randint(3, 7), rng.choice((3, 5, 9, 14))
-    key = rng.choice(("[card] and ", "", "[shop] and "))
+    low, high, window = rng.randint(0, 4), rng.randint(3, 7), unit * rng.choice((3, 5, 9, 14))
+    key = rng.choice(keys)
     strategy = rng.choice(("skip_till_any_match", "skip_till_next_match", "partition_contiguity" if key else "strict_contiguity"))
     two = f"{strategy}(a, b) {{ {key}a.amount > {low} and b.amount < {high} }}"
     shapes = [
@@ -86,7 +89,7 @@ def generate(seed: str, number: int) -> dict[str, Any]:
     return {"rules": start, "reach": reach, "key": rng.choice((None, "card")), "steps": steps}
 
 
-class _Set:
+class ExpectedSet:
     """What the set should hold, by the definition: events, rules with lifetimes, the watermark."""
 
     def __init__(self, world: dict[str, Any], engine: str) -> None:
@@ -115,7 +118,7 @@ def check(world: dict[str, Any], engine: str) -> Counter[str]:
     met: Counter[str] = Counter()
     rules = Rules(world["rules"], event=Pay, key=world["key"])
     op: Any = Operator(rules, engine=engine, late="drop", reach=world["reach"])
-    want, net, output = _Set(world, engine), Counter[Any](), BEGINNING
+    want, net, output = ExpectedSet(world, engine), Counter[Any](), BEGINNING
     for step in world["steps"]:
         before = (op.snapshot(), net.copy())
         try:
@@ -141,7 +144,7 @@ def check(world: dict[str, Any], engine: str) -> Counter[str]:
     return met
 
 
-def _carry_out(op: Any, want: _Set, step: tuple[Any, ...], met: Counter[str]) -> tuple[list[Any], Any]:
+def _carry_out(op: Any, want: ExpectedSet, step: tuple[Any, ...], met: Counter[str]) -> tuple[list[Any], Any]:
     kind = step[0]
     if kind in ("list", "table", "one by one"):
         changes = [Change(Pay(*row[:3]), row[3], row[4], row[5]) for row in step[1]]
@@ -190,7 +193,7 @@ def _carry_out(op: Any, want: _Set, step: tuple[Any, ...], met: Counter[str]) ->
     return [], made
 
 
-def _end(want: _Set, name: str, at: int | None) -> int:
+def _end(want: ExpectedSet, name: str, at: int | None) -> int:
     at = want.now if at is None else at
     ended = [(*each[:3], at) if each[0] == name and each[3] > at else each for each in want.rules]
     want.rules = [each for each in ended if each[2] < each[3]]

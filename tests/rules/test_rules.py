@@ -230,6 +230,26 @@ def test_find_is_what_an_operator_says() -> None:
         assert sorted(map(str, found["rule"])) == sorted(map(str, pushed["rule"])) == ["a", "a", "b"]
 
 
+def test_backtest_is_find_by_rule() -> None:
+    rows = {"card": ["x", "x", "y", "x"], "amount": [1, 20, 30, 2], "le": [1, 5, 5, 3]}
+    rules = made(a=LARGE, b=TWO, none="PATTERN SEQ(Pay a) WHERE a.amount > 99 WITHIN 5 RETURN a.card AS whose")
+    for frame in (rows, pd.DataFrame(rows), pa.table(rows)):
+        found, tested = afa.find(rules, frame), afa.backtest(rules, frame)
+        assert type(tested.matches) is type(found)
+        assert list(tested.matches) == list(found) if isinstance(found, dict) else True
+        for name in ("rule", "card", "a_amount", "b_amount", "le", "re"):
+            assert list(map(str, tested.matches[name])) == list(map(str, found[name])), name
+        numbers = {str(rule): int(str(n)) for rule, n in zip(tested.table["rule"], tested.table["matches"])}
+        assert numbers == {"a": 2, "b": 2, "none": 0}
+        assert list(map(str, tested.table["withdrawn"]))[0] == "0"
+    one = afa.backtest({0: Rules({"b": TWO}, event=Pay).rules["b"].pattern}, rows, key="card")
+    late = afa.backtest(rules, rows).table
+    assert late["withdrawn"].tolist() == [0, one.table["withdrawn"][0], 0]
+    assert afa.backtest(rules, rows, counts=True).matches is None
+    with pytest.raises(AfaError, match="rule 'none': expected"):
+        afa.backtest(Rules({"none": LARGE}, event=Pay), rows, time="none")
+
+
 def test_doors_that_take_no_set_say_so() -> None:
     with pytest.raises(AfaError, match="expected one pattern here but got a set of rules"):
         made(a=LARGE).automaton  # noqa: B018  (it raises)
