@@ -16,12 +16,13 @@ import numpy as np
 from afa.errors import AfaError
 from afa.rules.event_rows import EventRows, digests
 from afa.rules.index import RuleIndex
+from afa.rules.index_kernel import ALL, BEGINS, SENT
 from afa.rules.shape import RuleParts
 from afa.rules.units import Units
 from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 
-BEGINS, WINDOW, KEY, CLOCK = range(4)
+BEGIN, WINDOW, KEY, CLOCK = range(4)
 KEY_BITS = (1 << 39) - 1
 MOST = 1 << 23
 """So many rules a set has had at most: a unit's name holds the number of its rule."""
@@ -45,7 +46,8 @@ class Concerned:
     """The rules of a store, and what it has of each of their keys."""
 
     def __init__(self, event: Schema) -> None:
-        self.index, self.units = RuleIndex(event), Units()
+        self.units = Units()
+        self.index = RuleIndex(event, self.units)
         self._of = np.zeros((64, 4), np.int64)  # by number
         self._keys: dict[tuple[str, ...], int] = {}
 
@@ -60,28 +62,31 @@ class Concerned:
         shape = parts.shape
         key = self._keys.setdefault(shape.key, len(self._keys))
         self._of[number] = shape.begins, FOREVER if parts.window is None else parts.window, key, shape.clock
-        self.index.add(number, parts.bits, le, re, shape.whole)
+        self.index.add(number, parts.bits, le, re, shape.whole, shape.begins, key)
 
     def pairs(self, rows: EventRows, before: Sequence[EventRows], only: Collection[int] | None) -> list[Pairs]:
         """Return the pairs that the store is sent, for some rows. ``before``: what is held of events that came before them."""
-        found = self._all(rows, only)
-        if not len(found.row):
-            return []
-        names, le = self._names(found), rows.le[found.row]
-        sent = (found.bits & self._of[found.rule, BEGINS]) != 0
-        begins, others = np.flatnonzero(sent), np.flatnonzero(~sent)
-        late: list[Pairs] = []
-        if len(begins):
-            ends = found.end[begins]
-            high = np.where(self._of[found.rule[begins], CLOCK] != 0, FOREVER, ends)
-            since, was = self.units.begin(names[begins], le[begins], high, ends)
-            late = self._late(before, found.rule[begins], names[begins], since, was)
-        if len(others):
-            sent[others] = self.units.sent(names[others], le[others])
-        return [*late, found if sent.all() else found.at(np.flatnonzero(sent))]
+        words = self._words(rows)
+        self.index.read(rows.columns(), rows.le, words)
+        begins = self._met(rows, only, BEGINS)
+        if len(begins.row):
+            names, high = _names(begins, words, self._of), np.where(self._of[begins.rule, CLOCK] != 0, FOREVER, begins.end)
+            since, was = self.units.begin(names, rows.le[begins.row], high, begins.end)
+        found = self._met(rows, only, SENT)
+        late = self._late(before, begins.rule, names, since, was) if len(begins.row) else []
+        return [*late, found] if len(found.row) else late
 
-    def _all(self, rows: EventRows, only: Collection[int] | None) -> Pairs:
-        row, rule, bits = self.index.pairs(rows.columns(), rows.le)
+    def _words(self, rows: EventRows) -> Any:
+        """Return for each key that rules have a word of each row."""
+        columns = rows.columns()
+        found = np.empty((len(self._keys), len(rows)), np.int64)
+        for fields, key in self._keys.items():
+            found[key] = digests([columns[name] for name in fields], len(rows)) & KEY_BITS
+        return found
+
+    def _met(self, rows: EventRows, only: Collection[int] | None, which: int) -> Pairs:
+        """Return pairs of the rows that the index has read."""
+        row, rule, bits = self.index.pairs(rows.columns(), which)
         if only is not None:
             kept = np.flatnonzero(np.isin(rule, list(only)))
             row, rule, bits = row[kept], rule[kept], bits[kept]
@@ -92,16 +97,6 @@ class Concerned:
             there = True if rows.re.present is None else rows.re.present[row]
             end = np.where(there, rows.re.values[row], end)
         return Pairs(rows, row, rule, bits, end)
-
-    def _names(self, pairs: Pairs) -> Any:
-        """Return the unit of each pair: a word of the rule's number and of what its key says of the event."""
-        found = np.empty(len(pairs.row), np.int64)
-        of_pair, columns = self._of[pairs.rule, KEY], pairs.rows.columns()
-        for fields, key in self._keys.items():
-            here = np.flatnonzero(of_pair == key) if len(self._keys) > 1 else slice(None)
-            words = digests([columns[name] for name in fields], len(pairs.rows)) & KEY_BITS
-            found[here] = (words[pairs.row[here]] << 24) | (pairs.rule[here] << 1) | 1
-        return found
 
     def _late(self, before: Sequence[EventRows], rule: Any, names: Any, since: Any, was: Any) -> list[Pairs]:
         """Return the pairs of earlier events that are sent now, as begins have widened what the store has of their units."""
@@ -114,20 +109,24 @@ class Concerned:
         rules, since = np.unique(rule[wider]).tolist(), int(since[wider].min())
         found = []
         for rows in before:
-            pairs = self._all(self._of_keys(rows.within(since, FOREVER), wanted), rules)
-            pairs = pairs.at(np.flatnonzero((pairs.bits & self._of[pairs.rule, BEGINS]) == 0))
-            those, le = self._names(pairs), pairs.rows.le[pairs.row]
+            some, words = self._of_keys(rows.within(since, FOREVER), wanted)
+            self.index.read(some.columns(), some.le, words)
+            pairs = self._met(some, rules, ALL)
+            pairs = pairs.at(np.flatnonzero((pairs.bits & self._of[pairs.rule, BEGIN]) == 0))
+            those, le = _names(pairs, words, self._of), some.le[pairs.row]
             place = np.minimum(np.searchsorted(units, those), len(units) - 1)
             new = np.flatnonzero((units[place] == those) & ~self.units.was_sent(was[:, first[place]], le))
             new = new[self.units.sent(those[new], le[new])]
             found.append(pairs.at(new))
         return [pairs for pairs in found if len(pairs.row)]
 
-    def _of_keys(self, rows: EventRows, wanted: Any) -> EventRows:
-        """Return the rows whose key may be that of one of these units."""
-        keys, columns = np.unique(wanted >> 24), rows.columns()
-        met = np.zeros(len(rows), np.bool_)
-        for fields in self._keys:
-            words = digests([columns[name] for name in fields], len(rows)) & KEY_BITS
-            met |= keys[np.minimum(np.searchsorted(keys, words), len(keys) - 1)] == words
-        return rows.at(np.flatnonzero(met))
+    def _of_keys(self, rows: EventRows, wanted: Any) -> tuple[EventRows, Any]:
+        """Return the rows whose key may be that of one of these units, and their words."""
+        keys, words = np.unique(wanted >> 24), self._words(rows)
+        met = np.flatnonzero((keys[np.minimum(np.searchsorted(keys, words), len(keys) - 1)] == words).any(axis=0))
+        return rows.at(met), words[:, met]
+
+
+def _names(pairs: Pairs, words: Any, of: Any) -> Any:
+    """Return the unit of each pair: a word of the rule's number and of what its key says of the event."""
+    return (words[of[pairs.rule, KEY], pairs.row] << 24) | (pairs.rule << 1) | 1

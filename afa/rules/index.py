@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from operator import is_
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from afa.expression.splitting import clauses
 from afa.expression.text import text_of_expr
 from afa.rewrite.vectors import ColumnCondition
 from afa.rules import index_kernel as k
+from afa.rules.units import Units
 from afa.schema import Field, Schema
 from afa.state.states import Column
 from punctuation.time import FOREVER
@@ -45,7 +46,7 @@ Range = tuple[int, int]
 @functools.cache
 def loaded() -> Callable[[Any, int, int], int]:
     """Return the kernel: ``main(memory, what, n)``."""
-    return native_main(k.main, k.__name__)
+    return native_main(k.main, k.__name__, "afa.rules.unit_kernel", "afa.rules.unit_layout")
 
 
 class Alternative(NamedTuple):
@@ -58,10 +59,10 @@ class Alternative(NamedTuple):
 class RuleIndex:
     """Entries of rules, by number; each sets a bit of its rule."""
 
-    arrays = ("m", "t", "e", "d", "k", "w", "o", "r")
+    arrays = ("m", "t", "e", "d", "k", "w", "o", "r", "u", "v")
 
-    def __init__(self, event: Schema) -> None:
-        self.event = event
+    def __init__(self, event: Schema, units: Units) -> None:
+        self.event, self._units = event, units
         self._fields = {field.name: field for field in event.fields}
         self._places = {name: i for i, name in enumerate(self._fields)}
         self._codes: dict[str, dict[str, int]] = {}  # of the texts that conditions name, by field
@@ -71,12 +72,12 @@ class RuleIndex:
         self._numbers: dict[Expr, int] = {}
         self._asked: dict[int, list[Expr]] = {}
         self._of: dict[int, list[tuple[int, int, int]]] = {}  # of each rule its entries: list, value, place
-        self._lists: dict[tuple[int, int, bool], int] = {}
+        self._lists: dict[tuple[Any, ...], int] = {}
         self._free: dict[int, list[int]] = {0: []}  # free places: of an entry, and of so many further conditions
         self._top = [0, 1]  # the first place of an entry, and of a further condition, that was never taken
         self.m = np.zeros(k.IndexControl.SIZE, np.int64)
-        self.t, self.d, self.k = (np.zeros((FEW, 3), np.int64) for _ in range(3))
-        self.e, self.r = np.zeros((FEW, k.IndexEntry.SIZE), np.int64), np.zeros(FEW, np.int64)
+        widths = k.IndexSlot.SIZE, k.IndexEntry.SIZE, k.ListWords.SIZE, 3, k.RuleWords.SIZE
+        self.t, self.e, self.d, self.k, self.r = (np.zeros((FEW, width), np.int64) for width in widths)
         self._one = np.zeros((max(2, len(self._fields) + 1), 1), np.int64)  # the words of an entry's slot, or of a single row
         self.w, self.o = self._one, np.empty((k.PairWords.SIZE, FEW), np.int64)
         self._placed: tuple[Any, ...] = (None,) * len(self.arrays)  # whose addresses are known
@@ -84,24 +85,31 @@ class RuleIndex:
 
     def _call(self, what: int, n: int) -> int:
         self.m[k.IndexControl.slots], self.m[k.IndexControl.room] = len(self.t), self.o.shape[1]
-        arrays = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r)
+        self.u, self.v = self._units.m, self._units.t
+        arrays = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r, self.u, self.v)
         if not all(map(is_, arrays, self._placed)):
             self.addresses = tuple(word for each in arrays for word in (address(each), each.shape[1] if each.ndim > 1 else 0))
             self._placed = arrays
         return loaded()(self, what, n)
 
-    def add(self, rule: int, conditions: tuple[Expr, ...], since: int, until: int, whole: bool = False) -> None:
-        """Add the conditions of a rule, one for each bit, for events with LEs in ``[since, until)``; of a ``whole`` one each."""
+    def add(
+        self, rule: int, conditions: Sequence[Expr], since: int, until: int, whole: bool = False, begins: int = 0, key: int = 0
+    ) -> None:
+        """Add the conditions of a rule, one for each bit, for events with LEs in ``[since, until)``.
+
+        ``whole``: it sees each event; ``begins``: the bits that begin something; ``key``: which key it has.
+        """
         loaded()  # before anything must be undone by it
         self._of[rule] = []
         self.r = reaching(self.r, rule)
+        self.r[rule, k.RuleWords.key] = len(self._fields) + 1 + key
         if whole:
-            self._put(Alternative((), None), rule, 0, since, until)
+            self._put(Alternative((), None), rule, 0, since, until, False)
         for bit, condition in enumerate(conditions):
             for entry in self._entries(condition):
                 if not entry.ranges:
                     self._asked.setdefault(rule, []).append(condition)
-                self._put(entry, rule, 1 << bit, since, until)
+                self._put(entry, rule, 1 << bit, since, until, begins >> bit & 1 == 1)
 
     def end(self, rule: int, until: int) -> None:
         """Let the entries of a rule serve events with LEs below ``until``."""
@@ -196,7 +204,7 @@ class RuleIndex:
 
     # -- entries -----------------------------------------------------------------------------------------------------------------
 
-    def _put(self, entry: Alternative, rule: int, bit: int, since: int, until: int) -> None:
+    def _put(self, entry: Alternative, rule: int, bit: int, since: int, until: int, begins: bool) -> None:
         ranges = dict(entry.ranges)
         single = [name for name, (low, high) in ranges.items() if low == high]
         for name in single:
@@ -208,7 +216,7 @@ class RuleIndex:
         bounds = (~high, ~low) if turned else (low, high)
         checks = [(self._places[name], *ranges[name]) for name in ranges if name not in (equal, wide)]
         asks = k.NONE if entry.residual is None else self._residual(entry.residual)
-        number, value = self._list(equal, wide, turned), ranges[equal][0] if equal else 0
+        number, value = self._list(equal, wide, turned, begins), ranges[equal][0] if equal else 0
         place, first = self._place(0, 1), self._place(len(checks), len(checks)) if checks else 0
         self.e, self.k = reaching(self.e, place), reaching(self.k, first + len(checks))
         self.e[place] = k.NONE, *bounds, since, until, rule, bit, asks, first, len(checks)
@@ -238,7 +246,7 @@ class RuleIndex:
         """Return the number of the list of entries that ask these fields, from 1 on."""
         number = self._lists.setdefault(fields, len(self._lists) + 1)
         self.d = reaching(self.d, number - 1)
-        self.d[number - 1] = *(k.NONE if name is None else self._places[name] for name in fields[:2]), fields[2]
+        self.d[number - 1] = *(k.NONE if name is None else self._places[name] for name in fields[:2]), *fields[2:]
         self.m[k.IndexControl.lists] = len(self._lists)
         return number
 
@@ -260,13 +268,20 @@ class RuleIndex:
 
     # -- rows --------------------------------------------------------------------------------------------------------------------
 
-    def pairs(self, columns: Mapping[str, Column], le: Any) -> tuple[Any, Any, Any]:
-        """Returns pairs in the order of rows: the row, the rule, and its bits that are true of the row."""
-        self.w = np.empty((len(self._fields) + 1, len(le)), np.int64)
-        self.w[-1] = le
+    def read(self, columns: Mapping[str, Column], le: Any, keys: Sequence[Any] = ()) -> None:
+        """Take rows, for `pairs`; ``keys``: for each key a word of each row."""
+        first = len(self._fields)
+        self._rows = np.empty((first + 1 + len(keys), len(le)), np.int64)
+        self._rows[first] = le
+        for i, words in enumerate(keys, first + 1):
+            self._rows[i] = words
         for name in self._read:
-            self.w[self._places[name]] = self._words(columns[name], self._fields[name])
-        while self._call(k.MEET, len(le)) < 0:
+            self._rows[self._places[name]] = self._words(columns[name], self._fields[name])
+
+    def pairs(self, columns: Mapping[str, Column], which: int = k.ALL) -> tuple[Any, Any, Any]:
+        """Returns pairs of the rows, in their order: the row, the rule, and its bits that are true of the row."""
+        self.w, self.m[k.IndexControl.which] = self._rows, which
+        while self._call(k.MEET, self.w.shape[1]) < 0:
             self.o = np.empty((k.PairWords.SIZE, 2 * self.o.shape[1]), np.int64)
         n, asking = self.m[[k.IndexControl.pairs, k.IndexControl.asking]].tolist()
         row, rule, bits = self.o[:3, :n].copy()

@@ -2,7 +2,7 @@
 
 t    int64 (slots, 3)     `IndexSlot`: by open addressing, of a list and a value the first entry; an empty one is all 0
 e    int64 (n, 10)        `IndexEntry`: those of a slot stand in the order of `low`, each with the next; free ones likewise
-d    int64 (lists, 3)     `ListWords`: which fields the entries of a list ask
+d    int64 (lists, 4)     `ListWords`: which fields the entries of a list ask
 k    int64 (n, 3)         further conditions: a field, and its least and greatest word
 w    int64 (fields, n)    the rows' words, and their LEs in the row behind
 o    int64 (4, n)         `PairWords`
@@ -15,8 +15,13 @@ from typing import Any
 
 from afa.compiled.kernel.native_call import kernel, wrapped
 from afa.compiled.kernel.record import Record
+from afa.rules.unit_kernel import home, sent
+from afa.rules.unit_kernel import slot_of as slot_of_unit
+from afa.rules.unit_layout import Unit, UnitCall
 
 MEET, ADD, CUT, REFILL = range(4)
+ALL, BEGINS, SENT = range(3)
+"""Which pairs are met: all; by a bit that begins something; of which the store has the row's instant."""
 NONE, SPREAD, HALF = -1, 0x9E3779B97F4A7C15 - (1 << 64), (1 << 31) - 1
 MISSING = -(1 << 63)
 
@@ -28,6 +33,7 @@ class IndexControl(Record):
     used = Record.word("how many of them are not empty")
     lists = Record.word("how many lists there are")
     le = Record.word("in which row of w LEs stand")
+    which = Record.word("which pairs are met")
     room = Record.word("how many pairs have room")
     pairs = Record.word("how many pairs were written, from the front")
     asking = Record.word("and how many that something is asked beside, from the back")
@@ -62,6 +68,7 @@ class ListWords(Record, by="column"):
     equal = Record.line("the field whose value is looked up, or NONE")
     wide = Record.line("the field whose range is looked up, or NONE")
     turned = Record.line("whether words are inverted")
+    begins = Record.line("whether a bit of these entries begins something")
 
 
 class PairWords(Record, by="row"):
@@ -73,9 +80,27 @@ class PairWords(Record, by="row"):
     asks = Record.line("of a pair that something is asked beside: the number of the condition")
 
 
+class RuleWords(Record, by="column"):
+    """r: a rule."""
+
+    last = Record.line("where its last pair stands")
+    key = Record.line("in which row of w the words of its key stand")
+
+
 @kernel
 def main(
-    m: IndexControl, t: IndexSlot, e: IndexEntry, d: ListWords, k: Any, w: Any, o: PairWords, r: Any, what: int, n: int
+    m: IndexControl,
+    t: IndexSlot,
+    e: IndexEntry,
+    d: ListWords,
+    k: Any,
+    w: Any,
+    o: PairWords,
+    r: RuleWords,
+    u: UnitCall,
+    v: Unit,
+    what: int,
+    n: int,
 ) -> int:
     """Write the pairs of ``n`` rows; or ADD or CUT an entry, whose list and value stand in ``w``; or REFILL slots from ``o``.
 
@@ -84,7 +109,7 @@ def main(
     if what == MEET:
         m.pairs = m.asking = 0
         for i in range(n):
-            if meet(m, t, e, d, k, w, o, r, i) < 0:
+            if meet(m, t, e, d, k, w, o, r, u, v, i) < 0:
                 return -1
         return 0
     if what == REFILL:
@@ -144,10 +169,24 @@ def cut(t: IndexSlot, e: IndexEntry, s: int, a: int) -> None:
 
 
 @kernel
-def meet(m: IndexControl, t: IndexSlot, e: IndexEntry, d: ListWords, k: Any, w: Any, o: PairWords, r: Any, i: int) -> int:
+def meet(
+    m: IndexControl,
+    t: IndexSlot,
+    e: IndexEntry,
+    d: ListWords,
+    k: Any,
+    w: Any,
+    o: PairWords,
+    r: RuleWords,
+    u: UnitCall,
+    v: Unit,
+    i: int,
+) -> int:
     """Write the pairs of a row. Returns -1 where there is no room for them."""
     begun, le = m.pairs, w[m.le, i]
     for number in range(m.lists):
+        if m.which == BEGINS and not d.begins[number]:
+            continue
         value, word = 0, 0
         if d.equal[number] != NONE:
             value = w[d.equal[number], i]
@@ -161,21 +200,29 @@ def meet(m: IndexControl, t: IndexSlot, e: IndexEntry, d: ListWords, k: Any, w: 
         a = NONE if t.name[s] == 0 else t.first[s]
         while a != NONE and e.low[a] <= word:
             if e.high[a] >= word and e.since[a] <= le < e.until[a] and checked(e, k, w, a, i):
-                if m.pairs + m.asking >= m.room:
-                    return -1
                 rule = e.rule[a]
-                last = r[rule]
-                if e.asks[a] != NONE:
-                    m.asking += 1
-                    put(o, e, m.room - m.asking, i, a)
-                elif begun <= last < m.pairs and o.rule[last] == rule:
+                last = r.last[rule]
+                known = begun <= last < m.pairs and o.rule[last] == rule
+                if known and e.asks[a] == NONE:
                     o.bits[last] |= e.bit[a]
-                else:
-                    put(o, e, m.pairs, i, a)
-                    r[rule] = m.pairs
-                    m.pairs += 1
+                elif m.which != SENT or known or is_sent(u, v, w[r.key[rule], i] << 24 | int(rule) << 1 | 1, le):
+                    if m.pairs + m.asking >= m.room:
+                        return -1
+                    if e.asks[a] != NONE:
+                        m.asking += 1
+                        put(o, e, m.room - m.asking, i, a)
+                    else:
+                        put(o, e, m.pairs, i, a)
+                        r.last[rule] = m.pairs
+                        m.pairs += 1
             a = e.next[a]
     return 0
+
+
+@kernel
+def is_sent(u: UnitCall, v: Unit, name: int, le: int) -> int:
+    """Return whether the store has an instant of a unit."""
+    return sent(u, v, slot_of_unit(u, v, name, home(u, name)), le)
 
 
 @kernel

@@ -33,7 +33,7 @@ def main(m: UnitCall, c: UnitPair, t: Unit, o: Unit, what: int, n: int) -> int:
             if what == BEGIN:
                 begin(m, c, t, i, s)
             else:
-                c.since[i] = sent(m, c, t, i, s)
+                c.since[i] = sent(m, t, s, c.le[i])
         low = high
     return 0
 
@@ -93,9 +93,8 @@ def widen(m: UnitCall, t: Unit, s: int, le: int, high: int) -> int:
 
 
 @kernel
-def sent(m: UnitCall, c: UnitPair, t: Unit, i: int, s: int) -> int:
-    """Return whether an event is to be sent that begins nothing."""
-    le = c.le[i]
+def sent(m: UnitCall, t: Unit, s: int, le: int) -> int:
+    """Return whether an event is to be sent that begins nothing; ``s``: the slot of its unit."""
     if t.name[s] == 0 or t.over[s] <= m.promise:
         return 0
     if (le < t.low[s] or le >= t.high[s]) and (le < t.low2[s] or le >= t.high2[s]):

@@ -12,6 +12,7 @@ from afa.conditions.condition import Condition
 from afa.expression.nodes import conjunction, disjunction
 from afa.expression.text import text_of_expr
 from afa.rules.index import RuleIndex
+from afa.rules.units import Units
 from afa.schema import Schema
 from afa.state.states import Column
 
@@ -78,7 +79,7 @@ def columns(rows: list[Row]) -> dict[str, Column]:
 @pytest.mark.parametrize("seed", range(12))
 def test_pairs_are_those_of_each_condition_asked_alone(seed: int) -> None:
     r = random.Random(seed)
-    index, rules, number = RuleIndex(SCHEMA), {}, 0
+    index, rules, number = RuleIndex(SCHEMA, Units()), {}, 0
     for _ in range(12):
         for _ in range(r.choice([1, 3, 40])):
             low = r.randrange(20)
@@ -92,7 +93,8 @@ def test_pairs_are_those_of_each_condition_asked_alone(seed: int) -> None:
             rules[ended][2] = r.randrange(30)
             index.end(ended, rules[ended][2])
         rows, le = [row(r) for _ in range(r.choice([1, 30]))], np.array([r.randrange(40) for _ in range(30)])
-        found = index.pairs(columns(rows), le[: len(rows)])
+        index.read(columns(rows), le[: len(rows)])
+        found = index.pairs(columns(rows))
         wanted = []
         for i, each in enumerate(rows):
             for name, (conditions, since, until) in rules.items():
@@ -106,7 +108,7 @@ def test_pairs_are_those_of_each_condition_asked_alone(seed: int) -> None:
 
 def test_many_rules_of_one_constant() -> None:
     """Entries of one slot stand in the order of their bounds, as rules come and go; further ranges are asked on the way."""
-    r, index = random.Random(1), RuleIndex(SCHEMA)
+    r, index = random.Random(1), RuleIndex(SCHEMA, Units())
     bounds = {i: r.uniform(-1, 1) for i in range(400)}
     for i, bound in bounds.items():
         index.add(i, (Condition(f"e.kind == 'a' and e.x > {bound} and e.n >= {i % 3} and e.n < 9", SCHEMA).expr,), 0, 9)
@@ -114,7 +116,9 @@ def test_many_rules_of_one_constant() -> None:
         index.drop({i})
         del bounds[i]
     for x, n in ((0.25, 1), (-2.0, 5), (1.0, 8), (1.0, 9)):
-        row, rule, bits = index.pairs(columns([Row("a", None, x, None, n, None, True)]), np.array([3]))
+        rows = columns([Row("a", None, x, None, n, None, True)])
+        index.read(rows, np.array([3]))
+        row, rule, bits = index.pairs(rows)
         assert sorted(rule.tolist()) == [i for i, bound in bounds.items() if x > bound and i % 3 <= n < 9]
         assert set(row.tolist()) <= {0}
         assert set(bits.tolist()) <= {1}
