@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import pickle
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -51,7 +50,7 @@ class SentRules:
 
 @functools.lru_cache(4)
 def _arrived(blob: bytes) -> SentRules:
-    return SentRules(pickle.loads(blob))
+    return SentRules(cloudpickle.loads(blob))
 
 
 def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:
