@@ -57,7 +57,7 @@ def as_bytes(content: Any) -> bytes:
 
 @lru_cache(4)
 def read_once(content: bytes) -> Any:
-    """Return what `as_bytes` was given, in a process of the same bytes the same object. They come with the plan, as its code does."""
+    """Return what `as_bytes` was given, in a process of the same bytes the same object. They come with the plan, as code does."""
     return cloudpickle.loads(content)
 
 
