@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.native_call import kernel, wrapped
+from afa.compiled.kernel.native_call import kernel, prefetch, wrapped
 from afa.compiled.kernel.record import Record
 from afa.rules.unit_kernel import home, sent
 from afa.rules.unit_kernel import slot_of as slot_of_unit
@@ -24,6 +24,8 @@ ALL, BEGINS, SENT = range(3)
 """Which pairs are met: all; by a bit that begins something; of which the store has the row's instant."""
 NONE, SPREAD, HALF = -1, 0x9E3779B97F4A7C15 - (1 << 64), (1 << 31) - 1
 MISSING = -(1 << 63)
+ROUND = 16
+"""The units of so many rows are fetched side by side."""
 
 
 class IndexControl(Record):
@@ -77,7 +79,7 @@ class PairWords(Record, by="row"):
     row = Record.line("the row")
     rule = Record.line("the rule")
     bits = Record.line("the bits of the rule that are true of the row")
-    asks = Record.line("of a pair that something is asked beside: the number of the condition")
+    asks = Record.line("of a pair that something is asked beside: the number of the condition; else, of SENT, its unit")
 
 
 class RuleWords(Record, by="column"):
@@ -108,9 +110,15 @@ def main(
     """
     if what == MEET:
         m.pairs = m.asking = 0
-        for i in range(n):
-            if meet(m, t, e, d, k, w, o, r, u, v, i) < 0:
-                return -1
+        low = 0
+        while low < n:
+            begun, high = m.pairs, min(low + ROUND, n)
+            for i in range(low, high):
+                if meet(m, t, e, d, k, w, o, r, u, v, i) < 0:
+                    return -1
+            if m.which == SENT:
+                keep_sent(m, w, o, u, v, begun)
+            low = high
         return 0
     if what == REFILL:
         for i in range(n):
@@ -202,19 +210,24 @@ def meet(
             if e.high[a] >= word and e.since[a] <= le < e.until[a] and checked(e, k, w, a, i):
                 rule = e.rule[a]
                 last = r.last[rule]
-                known = begun <= last < m.pairs and o.rule[last] == rule
-                if known and e.asks[a] == NONE:
+                if begun <= last < m.pairs and o.rule[last] == rule and e.asks[a] == NONE:
                     o.bits[last] |= e.bit[a]
-                elif m.which != SENT or known or is_sent(u, v, w[r.key[rule], i] << 24 | int(rule) << 1 | 1, le):
-                    if m.pairs + m.asking >= m.room:
-                        return -1
-                    if e.asks[a] != NONE:
+                    a = e.next[a]
+                    continue
+                if m.pairs + m.asking >= m.room:
+                    return -1
+                name = w[r.key[rule], i] << 24 | int(rule) << 1 | 1 if m.which == SENT else 0
+                if e.asks[a] != NONE:
+                    if m.which != SENT or is_sent(u, v, name, le):
                         m.asking += 1
                         put(o, e, m.room - m.asking, i, a)
-                    else:
-                        put(o, e, m.pairs, i, a)
-                        r.last[rule] = m.pairs
-                        m.pairs += 1
+                else:
+                    put(o, e, m.pairs, i, a)
+                    if m.which == SENT:
+                        o.asks[m.pairs] = name
+                        prefetch(u.t_at + 8 * Unit.SIZE * home(u, name))
+                    r.last[rule] = m.pairs
+                    m.pairs += 1
             a = e.next[a]
     return 0
 
@@ -223,6 +236,17 @@ def meet(
 def is_sent(u: UnitCall, v: Unit, name: int, le: int) -> int:
     """Return whether the store has an instant of a unit."""
     return sent(u, v, slot_of_unit(u, v, name, home(u, name)), le)
+
+
+@kernel
+def keep_sent(m: IndexControl, w: Any, o: PairWords, u: UnitCall, v: Unit, begun: int) -> None:
+    """Keep of the pairs from ``begun`` on those of which the store has the instant; their units have been fetched meanwhile."""
+    to = begun
+    for p in range(begun, m.pairs):
+        if is_sent(u, v, o.asks[p], w[m.le, o.row[p]]):
+            o.row[to], o.rule[to], o.bits[to] = o.row[p], o.rule[p], o.bits[p]
+            to += 1
+    m.pairs = to
 
 
 @kernel
