@@ -53,16 +53,16 @@ def waits(made: Query) -> str | None:
 # -- random worlds -----------------------------------------------------------------------------------------------------------------
 
 
-def test_queries(engine: str) -> None:
-    seen = worlds.WORLDS.run("waiting", range(16, 32), engine, family=2, kind="sums")
+def test_queries(turns: str) -> None:
+    seen = worlds.WORLDS.run("waiting", range(16, 32), turns, family=2, kind="sums")
     assert not seen["declined"]
     assert seen["postponed"] > 6, seen
     assert seen["matches"] > 13, seen
     assert seen["retractions"] > 10, seen
 
 
-def test_lineages(engine: str) -> None:
-    seen = query_worlds.WORLDS.run("lineages", range(6), engine, family=1, kind="sums")
+def test_lineages(turns: str) -> None:
+    seen = query_worlds.WORLDS.run("lineages", range(6), turns, family=1, kind="sums")
     assert not seen["declined"]
     assert seen["paths"] > 150, seen
 
