@@ -161,7 +161,7 @@ def net(rows: list[Any]) -> Counter[Any]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.stress), "of a view", "alone"])  # a view has all of it
 def test_a_table_and_a_stream_with_a_restart(spark: Any, tmp_path: Path, name: str) -> None:
     schema = "symbol string, price double, at timestamp"
     table = spark.createDataFrame(ROWS, schema)
