@@ -94,8 +94,7 @@ def test_the_page_shows_and_steers(dark: bool, size: tuple[int, int], tmp_path: 
         page.wait("return document.getElementById('status').textContent === 'not reached'")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_constant_is_tried_and_put_into_the_query(dark: bool, tmp_path: Path) -> None:
+def test_a_constant_is_tried_and_put_into_the_query(tmp_path: Path) -> None:
     (tmp_path / "deep.sase").write_text(
         "# \U0001f4c9 signs that two words of UTF-16 hold stand before the constants\n"
         "PATTERN SEQ(Event+ fall[], Event up)\n"
@@ -105,7 +104,7 @@ def test_a_constant_is_tried_and_put_into_the_query(dark: bool, tmp_path: Path) 
     )
     write_input(tmp_path)
     options = ("--speed", "3000", "--lateness", "2")
-    with Served(tmp_path, "in.csv", *options, pattern="deep.sase") as served, Browser(dark, (1360, 1400)) as page:
+    with Served(tmp_path, "in.csv", *options, pattern="deep.sase") as served, Browser(size=(1360, 1400)) as page:
         page.open(served.url)
         moves(page, "rows", 3000)
         page.run("document.querySelector('[data-control=try]').open = true")
