@@ -29,6 +29,8 @@ class Ways(NamedTuple):
     order_by: str | None = None
     longest: bool = False
     partial_matches: int | None = None
+    lossy: bool = False
+    """Whether tables leave of kinds that have one value for null and NaN."""
 
 
 class Answer(NamedTuple):
@@ -101,16 +103,18 @@ def row_of(what: What, ways: Ways, change: Any) -> Any:
     labels = labels_of(what, ways)
     parts = () if not labels else (change.key,) if len(labels) == 1 else tuple(change.key)
     values = {**dict(zip(labels, parts)), **dict(zip(change.payload._fields, change.payload))}
-    return told({name: value for name, value in values.items()}), change.le, change.re
+    return told(values, ways.lossy), change.le, change.re
 
 
-def told(values: dict[str, Any]) -> Any:
+def told(values: dict[str, Any], lossy: bool = False) -> Any:
     """The values of columns, without those that are null; NaN is equal to itself, and bools are no ints."""
     found = []
     for name, value in values.items():
         if value is None:
             continue
         if isinstance(value, float):
+            if lossy and math.isnan(value):
+                continue
             value = "nan" if math.isnan(value) else value + 0.0
         elif isinstance(value, list):
             value = tuple(value)
