@@ -116,6 +116,11 @@ def of_pair(choose: Choices, first: str, second: str) -> str:
     )
 
 
+def perhaps(choose: Choices, make: Callable[..., str], *names: str) -> str:
+    """A condition; now and then one that is always true."""
+    return f"{names[0]}.seq >= 0" if choose.chance(40) else make(choose, *names)
+
+
 # -- texts -----------------------------------------------------------------------------------------------------------------------
 
 SHAPES = ("one", "two", "three", "same", "between", "many", "end", "start", "close", "total", "any")
@@ -135,7 +140,7 @@ def sase(choose: Choices, family: str | None = None, of: int | None = None) -> s
     within = f"WITHIN {window}" if form.chance(92) else ""
     low, high, factor = choose.number(0, 6) / 2, choose.number(0, 3), choose.one((0.5, 1.0, 1.5, 2.5))
     if of is None:
-        on, pair = functools.partial(of_event, choose), functools.partial(of_pair, choose)
+        on, pair = functools.partial(perhaps, choose, of_event), functools.partial(perhaps, choose, of_pair)
     else:
         on, pair = _conditions(form, low, high), _pairs(form, factor, high)
     if family == "one":

@@ -43,7 +43,7 @@ KINDS = (
 """Which rules stand beside one another."""
 NAMES = ("r0", "r1", "r2", "r3", "r4", "rule five", "Regel ß")
 FORMS = ("dict", "arrow", "pandas")
-MANY = 60
+MANY = 70
 """So many events at most come in one world: an operator made anew takes them all."""
 
 # -- random worlds ---------------------------------------------------------------------------------------------------------------
@@ -128,11 +128,13 @@ class Maker:
         return kind, choose.number(0, self.keys - 1), x, y, s, seq, choose.chance(50), note, choose.number(0, 9)
 
     def promise(self) -> tuple[Any, ...]:
-        self.promised = max(self.promised, self.time - self.choose.one((-4, -1, 0, 1, 3, 6, 9)))
+        self.promised = max(self.promised, self.time - self.choose.one((-4, -1, 0, 1, 3, 6, 9, 9, 14)))
+        if self.choose.chance(85):
+            self.time = max(self.time, self.promised)
         return "t", self.promised
 
     def items(self, n: int) -> list[tuple[Any, ...]]:
-        return [self.promise() if self.choose.chance(6) else self.item() for _ in range(n)]
+        return [self.promise() if self.choose.chance(4) else self.item() for _ in range(n)]
 
     # -- steps -------------------------------------------------------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class Maker:
             if form == "one":
                 return "one", self.items(1)[0]
             if form == "list":
-                return "list", self.items(choose.one((1, 2, 4, 8))), choose.chance(75)
+                return "list", self.items(choose.one((1, 2, 4, 8, 12))), choose.chance(75)
             if form == "tables":
                 parts = [[self.item() for _ in range(choose.number(1, 4))] for _ in range(choose.number(1, 3))]
                 found = [(choose.one((*self.forms, "list")), part) for part in parts]
@@ -162,9 +164,9 @@ class Maker:
                 for each in found:
                     mixed += [each, self.promise()] if choose.chance(40) else [each]
                 return "tables", mixed, choose.chance(80)
-            rows = [self.item() for _ in range(choose.one((1, 3, 6, 10)))]
+            rows = [self.item() for _ in range(choose.one((1, 3, 6, 10, 16)))]
             return form, rows, choose.chance(80), choose.chance(50)
-        if kind < 63:
+        if kind < 61:
             return "one", self.promise()
         if kind < 73:
             le = self.at()
