@@ -323,8 +323,10 @@ class Side:
                 yield from rows_of(item, self.ways.lossy)
 
     def row(self, change: Any) -> Any:
-        """A change as a row: the labels of its key are those of a rule of its name, as wide as the key is, with its columns."""
-        whats = [each.what for each in self.want.entries if each.name == change.rule] + self.whats.get(change.rule, [])
+        """A change as a row: the labels of its key are those of the rule of its name in whose lifetime it lies."""
+        named = [each for each in self.want.entries if each.name == change.rule]
+        here = [each.what for each in named if each.le <= change.le < each.re]
+        whats = here + [each.what for each in named] + self.whats.get(change.rule, [])
         found = [what for what in whats if fits(what, self.ways, change)]
         assert found, f"no rule tells {change}"
         return row_of(found[0], self.ways, change)
