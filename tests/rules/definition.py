@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 
 from afa import AfaError, Change, Operator, Punctuation
 from afa.language.query import Query
+from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 from tests.rules.patterns import Row, What, read
 
+FIELDS = {field.name: field for field in Schema.of(Row, "event").fields}
+FLOATS = [(name, Row._fields.index(name)) for name in ("y", "z")]
 Event = tuple[Any, int, int | None]
 """Values, LE, and RE where one is given."""
 
@@ -86,16 +89,9 @@ def columns_of(what: What, ways: Ways) -> dict[str, str] | None:
         made: Any = Operator(read(what), engine="interpreted", **options_of(what, ways))
     except AfaError:
         return None
-    core = made._core
-    events = {each.name: each for each in core.events.fields} if hasattr(core, "events") else {}
-    shown = core.shown
+    shown = made._core.shown
     found = {each.name: str(each.type) + ("t" if each.name in shown.times else "") for each in shown.fields}
-    kinds = Row.__annotations__
-    return found | {name: kind_of_field(name) for name in labels_of(what, ways) if name in kinds or name in events}
-
-
-def kind_of_field(name: str) -> str:
-    return {"key": str(int), "s": str(str), "x": str(int), "y": str(float), "ok": str(bool)}.get(name, "?")
+    return found | {name: str(FIELDS[name].type) for name in labels_of(what, ways) if name in FIELDS}
 
 
 def row_of(what: What, ways: Ways, change: Any) -> Any:
@@ -125,7 +121,7 @@ def told(values: dict[str, Any], lossy: bool = False) -> Any:
 def decoded(values: Any) -> Row:
     """An event of plain data: floats that Python's text does not have are text."""
     row = Row(*values)
-    return row._replace(y=float(row.y)) if isinstance(row.y, str) else row
+    return row._replace(**{name: float(row[i]) for name, i in FLOATS if isinstance(row[i], str)})
 
 
 @functools.lru_cache(20_000)

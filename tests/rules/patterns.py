@@ -38,6 +38,8 @@ class Row(NamedTuple):
     ok: bool
     note: str | None
     paid: afa.Time
+    z: float | None
+    flag: bool | None
     at: afa.Instant | None = None
 
 
@@ -93,6 +95,19 @@ def of_event(choose: Choices, name: str) -> str:
             f"{name}.key == {n % 2}",
             f"abs({name}.y) {op} {low}",
             f"{name}.s == {name}.note",
+            f"{name}.z {op} {low}",
+            f"{name}.z is not None and {name}.z < 2",
+            f"{name}.z is None",
+            f"not ({name}.z >= {low})",
+            f"{name}.flag",
+            f"not {name}.flag",
+            f"{name}.flag is not None",
+            f"{name}.ok == {name}.flag",
+            f"{name}.x {op} {choose.one((2**63 - 1, -(2**63) + 1, -(2**62), 2**62 + 1))}",
+            f"{name}.x in (2.0, {n}.5, {2**53 + 1})",
+            f"({name}.x in (0, {n}) or {name}.s in ('p', 'pq')) and {name}.seq < {n * 20 + 20}",
+            f"({name}.note == 'n' or {name}.note is None) and ({name}.y < {low} or {name}.y >= {low + 1})",
+            f"{low} < {name}.y and {name}.y < {low + 1.5} and {name}.x >= {n}",
         )
     )
 
@@ -131,7 +146,7 @@ def sase(choose: Choices, family: str | None = None, of: int | None = None) -> s
     """A text of SASE+; of one family and number all have one form, and constants of their own."""
     family = family or choose.one(SHAPES)
     form: Any = choose if of is None else Seeded(f"{family} {of}")
-    key = form.one(("[key] and ", "[key] and ", "[key] and ", "[key, s] and ", "[s] and ", "", "", ""))
+    key = form.one(("[key] and ", "[key] and ", "[key] and ", "[key, s] and ", "[s] and ", "", "", "", form.one(("[note] and ", "[y] and ", "[x] and ", "[flag] and ", "[ok] and ", "[z] and "))))
     gap = form.one(("skip_till_next_match", "skip_till_next_match", "skip_till_any_match"))
     a, b, c = (form.one(("a", "a", "b", "b", "c", "_", "Row")) for _ in range(3))
     if any(each in "abc" for each in (a, b, c)):  # beside a type the class is one, too

@@ -56,7 +56,7 @@ class Maker:
         self.choose = choose
         self.kinds = choose.one(KINDS)
         self.families = [(choose.one(SHAPES), choose.number(0, 30)) for _ in range(choose.one((1, 1, 2)))]
-        self.key = choose.one((None, None, "key", "key", "s", ("key", "s")))
+        self.key = choose.one((None, None, "key", "key", "key", "s", ("key", "s"), choose.one(("note", "y", "flag", "z", "x"))))
         apart = choose.chance(80)
         self.ways = Ways(
             self.key,
@@ -66,7 +66,7 @@ class Maker:
             choose.one((3, 8)) if choose.chance(4) else None,
         )
         self.ties = choose.chance(30) and not ("situation" in self.kinds and apart)
-        self.ends, self.twice, self.strange = choose.chance(25), choose.chance(25), choose.chance(15)
+        self.ends, self.twice, self.strange = choose.chance(25), choose.chance(25), choose.chance(20)
         self.keys, self.slow = choose.one((1, 2, 2, 4)), choose.chance(30)
         self.time = self.promised = self.number = 0
         self.events: list[tuple[Any, ...]] = []
@@ -123,9 +123,11 @@ class Maker:
         note = choose.one((None, None, "n", "p"))
         if self.strange:
             y = choose.one((y, y, y, "nan", -0.0, "inf", "-inf", 1e308, 5e-324))
-            x = choose.one((x, x, x, 2**53 + 1, -(2**62), 2**63 - 1))
+            x = choose.one((x, x, x, 2**53 + 1, -(2**62), 2**63 - 1, -(2**63)))
             s, note = choose.one(TEXTS), choose.one((note, *TEXTS))
-        return kind, choose.number(0, self.keys - 1), x, y, s, seq, choose.chance(50), note, choose.number(0, 9)
+        z: Any = choose.one((None, None, 0.5, 1.0, 2.5, "nan" if self.strange else 2.0, "-inf" if self.strange else 3.0))
+        key, flag = choose.number(0, self.keys - 1), choose.one((None, False, True))
+        return kind, key, x, y, s, seq, choose.chance(50), note, choose.number(0, 9), z, flag
 
     def promise(self) -> tuple[Any, ...]:
         self.promised = max(self.promised, self.time - self.choose.one((-4, -1, 0, 1, 3, 6, 9, 9, 14)))
@@ -186,13 +188,16 @@ def generate(seed: str, number: int) -> dict[str, Any]:
     make = Maker(Seeded(f"rules {seed} {number}"))
     choose = make.choose
     rules = {name: make.rule() for name in NAMES if choose.chance(65)}
+    many = choose.chance(6)  # of a few forms, with constants of their own
+    if many:
+        rules |= {f"m{i}": make.rule() for i in range(choose.number(10, 30))}
     reach = choose.one((0, 0, 0, 4, 20, 60))
-    steps = [make.step() for _ in range(choose.number(6, 30))]
+    steps = [make.step() for _ in range(choose.number(6, 10 if many else 30))]
     if choose.chance(15):
         steps.append(("one", ("t", FOREVER)))
     times = choose.chance(20)
     return {
-        "rules": rules, "reach": reach, "ways": tuple(make.ways._replace(lossy=make.forms is FORMS)), "late": choose.one(("drop", "drop", "raise", "tell", "tell")),
+        "rules": rules, "reach": reach, "ways": tuple(make.ways._replace(lossy=make.forms is FORMS)), "late": choose.one(("drop", "drop", "raise", "tell", "tell", "fail")),
         "times": times, "steps": steps,
     }  # fmt: skip
 
@@ -204,7 +209,7 @@ EPOCH = datetime.datetime(1970, 1, 1)
 
 def wrong_items() -> list[Any]:
     """What no set takes."""
-    good = Row("a", 0, 1, 1.0, "p", 1, True, None, 0)
+    good = Row("a", 0, 1, 1.0, "p", 1, True, None, 0, None, None)
     return [
         [Change(good, 10**6), 7],
         [Change(good, 10**6), Change(("x",), 10**6)],
@@ -250,10 +255,10 @@ class Side:
         return "auto" if engine == "compiled" else engine
 
     def policy(self) -> Any:
-        return self.tell if self.late == "tell" else self.late
+        return self.tell if self.late == "tell" else fail if self.late == "fail" else self.late
 
     def tell(self, change: Any) -> None:
-        values = tuple(change.payload)[:9]
+        values = tuple(change.payload)[:-1]
         self.told_late.append((values, change.le, change.diff))
 
     # -- what is pushed ----------------------------------------------------------------------------------------------------------
@@ -285,10 +290,11 @@ class Side:
         if form == "dict":
             return columns
         if form == "arrow":
-            schema = {"type": pa.string(), "x": pa.int64(), "note": pa.string(), **({} if self.times else {"re": pa.int64()})}
+            schema = {"type": pa.string(), "x": pa.int64(), "note": pa.string(), "z": pa.float64(), "flag": pa.bool_(), **({} if self.times else {"re": pa.int64()})}
             return pa.table({name: pa.array(values, schema.get(name)) for name, values in columns.items()})
-        frame = pd.DataFrame({name: values for name, values in columns.items() if name not in ("x", "re")})
+        frame = pd.DataFrame({name: values for name, values in columns.items() if name not in ("x", "re", "z")})
         frame["x"] = pd.array(columns["x"], "Int64")
+        frame["z"] = np.array(columns["z"], object)  # else NaN is null
         if "re" in columns:
             frame["re"] = columns["re"] if self.times else pd.array(columns["re"], "Int64")
         return frame
@@ -330,6 +336,14 @@ class Side:
         found = [what for what in whats if fits(what, self.ways, change)]
         assert found, f"no rule tells {change}"
         return row_of(found[0], self.ways, change)
+
+
+class FailingError(Exception):
+    """What a function that is told of late events raises."""
+
+
+def fail(change: Any) -> None:
+    raise FailingError(change)
 
 
 def fits(what: Any, ways: Ways, change: Any) -> bool:
@@ -429,10 +443,10 @@ def events(side: Side, step: tuple[Any, ...]) -> None:
         want.take(item)
         prefixes.append((want.events.copy(), want.promised, want.now))
     new_late = want.late[late_before:]
-    if new_late and side.late == "raise":
+    if new_late and side.late in ("raise", "fail"):
         want.events, want.promised, want.now = undo
         del want.late[late_before:]
-        refused(side, step, call, LateEventError)
+        refused(side, step, call, LateEventError if side.late == "raise" else FailingError)
         return
     try:
         out = call()
