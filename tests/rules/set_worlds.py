@@ -348,7 +348,7 @@ def fail(change: Any) -> None:
 
 def fits(what: Any, ways: Ways, change: Any) -> bool:
     columns, labels = columns_of(what, ways), labels_of(what, ways)
-    wide = len(labels) == (0 if change.key is None else len(change.key) if isinstance(change.key, tuple) else 1)
+    wide = len(labels) in ((0, 1) if change.key is None else (len(change.key),) if isinstance(change.key, tuple) else (1,))
     return columns is not None and wide and set(columns) == {*change.payload._fields, *labels}
 
 
