@@ -125,7 +125,7 @@ class Maker:
             y = choose.one((y, y, y, "nan", -0.0, "inf", "-inf", 1e308, 5e-324))
             x = choose.one((x, x, x, 2**53 + 1, -(2**62), 2**63 - 1, -(2**63)))
             s, note = choose.one(TEXTS), choose.one((note, *TEXTS))
-        z: Any = choose.one((None, None, 0.5, 1.0, 2.5, "nan" if self.strange else 2.0, "-inf" if self.strange else 3.0))
+        z: Any = choose.one((None, None, 0.5, 1.0, 2.5, "nan" if self.strange and self.forms == ("arrow",) else 2.0, "-inf" if self.strange else 3.0))
         key, flag = choose.number(0, self.keys - 1), choose.one((None, False, True))
         return kind, key, x, y, s, seq, choose.chance(50), note, choose.number(0, 9), z, flag
 
@@ -292,9 +292,9 @@ class Side:
         if form == "arrow":
             schema = {"type": pa.string(), "x": pa.int64(), "note": pa.string(), "z": pa.float64(), "flag": pa.bool_(), **({} if self.times else {"re": pa.int64()})}
             return pa.table({name: pa.array(values, schema.get(name)) for name, values in columns.items()})
-        frame = pd.DataFrame({name: values for name, values in columns.items() if name not in ("x", "re", "z")})
+        frame = pd.DataFrame({name: values for name, values in columns.items() if name not in ("x", "re", "z")})  # NaN is null there
         frame["x"] = pd.array(columns["x"], "Int64")
-        frame["z"] = np.array(columns["z"], object)  # else NaN is null
+        frame["z"] = columns["z"]
         if "re" in columns:
             frame["re"] = columns["re"] if self.times else pd.array(columns["re"], "Int64")
         return frame
