@@ -33,6 +33,8 @@ from tests.worlds.kind import Worlds
 KINDS = (
     ("sase", "sase", "sase", "sql", "tree", "words", "arcs", "arcs"),
     ("sase",),
+    ("sase",),
+    ("sase", "arcs"),
     ("sase", "sql"),
     ("sase", "arcs", "words"),
     ("tree",),
