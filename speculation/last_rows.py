@@ -493,9 +493,12 @@ class LastRows:
         return np.array([number for number in map(self._keys.find, keys) if number is not None], np.int64)
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        return self._listed(self._there(keys), self._state + k.COPIES)
+
+    def _there(self, keys: Iterable[Hashable] | None) -> Any:
+        """Return the rows of events; one whose retraction has waited in vain stays in the list for a while, without copies."""
         rows, floors = self._entries(keys)
-        rows = rows[~floors]
-        return self._listed(rows, self._state + k.COPIES)
+        return rows[~floors & (rows[:, self._state + k.COPIES] != 0)]
 
     def floors(self, keys: Iterable[Hashable] | None = None) -> list[tuple[Hashable, list[tuple[int, int]]]]:
         """Return of each key for each condition the last event below the promise."""
@@ -508,8 +511,7 @@ class LastRows:
 
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the events that may still be revised, of all keys or some, as plain data (`speculation.stage_state`)."""
-        rows, floors = self._entries(keys)
-        rows = rows[~floors]
+        rows = self._there(keys)
         le, re, numbers, copies = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, self._state + k.COPIES]].T.tolist()
         columns = [column.tolist() for column in self._words.columns(rows)]
         ends = [None if end == BEGINNING else end for end in re]

@@ -15,6 +15,11 @@ import afa
 from afa.arclog.answers import LineAnswer, answered
 from afa.arclog.listing import sequence_of
 from afa.arclog.log_folder import LogFolder
+from afa.cli.batches_in import Input
+from afa.cli.load import load_rules
+from afa.cli.request import CommandRequest
+from afa.cli.rule_output import RuleOutput
+from afa.io.files import open_source
 from afa.rules.rule_log import RuleLog, RuleWriter
 from examples.fraud_rules import Payment
 from punctuation.time import FOREVER
@@ -330,3 +335,34 @@ def test_what_can_not_be_written_is_not() -> None:
     assert sorted(path.suffix for path in Path("log").iterdir() if not path.name.startswith(".")) == []
     followed = ("run", "rules", "pays.jsonl", "--rules", "log")
     assert "--state can't be combined with --rules" in fails(*followed, "--state", "s", "--output", "o.jsonl")
+
+
+def test_what_a_line_brings_has_the_columns_of_the_table(there: Path) -> None:
+    """A rule from the beginning, and one that a line brings behind all rows, tell the same."""
+    text = "PATTERN SEQ(Pay a, Pay b) WHERE skip_till_any_match(a, b) { [who] } WITHIN 9 s"
+    text += " RETURN b.who AS who, a.at AS begin, b.amount AS n"
+    json_lines("timed.jsonl", [{**row, "at": f"2026-01-01T00:00:0{row['at']}"} for row in ROWS])
+    for path in Path("rules").iterdir():
+        path.unlink()
+    write("rules/first.sase", text)
+    rules, job = load_rules(CommandRequest("rules", "timed.jsonl", time="at"), open_source("timed.jsonl", None))
+    batches = Input(job, open_source("timed.jsonl", None), rules.events)
+    (table,) = batches
+    op = rules.operator()
+    form = RuleOutput(op, rules, table, batches.times, fixed=True)
+    (out,) = op.push_many([form.none, table])
+    told = form.in_schema(out)
+    again = form.in_schema(form.of_changes(op.add("second", text, le=0), rules.rules["first"].pattern))
+    assert told.schema == again.schema == form.schema
+    assert len(told) == 4
+    assert told.drop_columns("rule").equals(again.drop_columns("rule"))
+
+
+def test_types_in_a_column() -> None:
+    for path in Path("rules").iterdir():
+        path.unlink()
+    write("rules/pair.sase", "PATTERN SEQ(Come a, Go b) WHERE skip_till_next_match(a, b) { [who] } WITHIN 9 RETURN b.at AS left_at")
+    rows = [{"who": "x", "what": what, "at": at} for what, at in (("Come", 1), ("Come", 2), ("Go", 3))]
+    json_lines("moves.jsonl", rows)
+    assert by_rule(changes("--type", "what", "--time", "at", file="moves.jsonl")) == {"pair": 2}
+    assert "rule 'pair': " in fails("run", "rules", "moves.jsonl", "--time", "at")

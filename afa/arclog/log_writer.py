@@ -38,6 +38,11 @@ class LineWriter:
         except OSError as error:  # a file of that name or above it, or no permission
             raise AfaError(f"expected the folder of {self._kind.log} but {self.path} can't be one: {error.strerror}") from error
 
+    @property
+    def file(self) -> str:
+        """The name of the file that was written last, and not taken back."""
+        return "" if self._file is None else self._file.name
+
     def _write(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> None:
         self._put(*self._line(line, at, until, known))
 

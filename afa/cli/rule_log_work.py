@@ -8,7 +8,7 @@ import typer
 
 from afa.arclog.listing import Listing
 from afa.cli.arcs_work import Row, instant_said, said_of_instant, show_listings, unit_said
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, tell
 from afa.cli.follow import opened_log
 from afa.cli.load import is_query
 from afa.io.text_files import in_one_line
@@ -48,7 +48,10 @@ def _rows(found: Listing) -> tuple[Row, ...]:
 def _log(log: Path, tick: str | None) -> RuleWriter:
     known = rules_of(log) if log.is_dir() else None
     unit = unit_said(tick) if tick is not None or known is None else known.tick
-    return opened_log(log, lambda: RuleWriter(log, known, unit), RULE)
+    found = opened_log(log, lambda: RuleWriter(log, known, unit), RULE)
+    if known is None:
+        tell(f"{log}: no job has said yet what its events are, so that texts are not checked against them", "rules", "info")
+    return found
 
 
 def _there(log: Path) -> None:

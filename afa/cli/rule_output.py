@@ -59,16 +59,17 @@ class RuleOutput:
 
     def of_changes(self, changes: Sequence[RuleChange], pattern: Pattern) -> pa.Table:
         """Return changes of one rule, as a call that is no table's tells them, as the operator tells them of tables."""
-        fields, shown = self._fields(pattern), pattern.shown
-        keys = self._labels(pattern)
+        shown, keys = pattern.shown, self._labels(pattern)
         parts: list[Any] = [change.key if len(keys) > 1 else (change.key,) for change in changes]
-        columns: list[Any] = [[change.rule for change in changes], *([part[i] for part in parts] for i in range(len(keys)))]
-        columns += [[getattr(change.payload, field.name) for change in changes] for field in shown.fields]
-        columns += [[change[i] for change in changes] for i in (1, 2, 3)]
-        ends = [Field(name, int, False) for name in BESIDE[1:]]
+        columns: dict[str, Any] = {"rule": [change.rule for change in changes]}
+        columns |= {name: [part[i] for part in parts] for i, name in enumerate(keys)}
+        columns |= {name: [getattr(change.payload, name) for change in changes] for name in (each.name for each in shown.fields)}
+        columns |= {name: [change[i] for change in changes] for i, name in enumerate(BESIDE[1:], 1)}
+        fields = {each.name: each for each in self._fields(pattern)}
+        fields |= {"rule": Field("rule", str, False)} | {name: Field(name, int, False) for name in BESIDE[1:]}
         leave = leaving(self._times, "arrow", shown, self._rules.schema, keys)
-        found: pa.Table = Answer(columns, [Field("rule", str, False), *fields, *ends], {}, leave).to(self._like)
-        return found
+        made: pa.Table = Answer(list(columns.values()), [fields[name] for name in columns], {}, leave).to(self._like)
+        return made
 
     def _labels(self, pattern: Pattern) -> tuple[str, ...]:
         return names_of(self._rules.key if pattern.key is None else pattern.key, "key")

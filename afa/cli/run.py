@@ -16,6 +16,7 @@ from afa.cli.metrics_server import served
 from afa.cli.opened_input import opened, tell_faults
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
+from afa.cli.rule_output import RuleOutput
 from afa.cli.run_loop import RunLoop
 from afa.cli.run_metrics import RunMetrics
 from afa.cli.screen import Screen, Summary
@@ -116,7 +117,7 @@ def _drive(loop: RunLoop, made: PatternRun, tables: Iterable[Any], batches_in: I
     job = made.job
     if job.arcs is not None:
         loop.follow = Follow(job.arcs, loop.operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
-    if job.rules is not None:
+    if job.rules is not None and isinstance(made.pattern, Rules) and isinstance(loop.form, RuleOutput):
         name = f"afa run {job.pattern} {job.file}"
         loop.rules = RuleFollow(job.rules, made.pattern, loop.operator, loop.form, made.job.tick, name)
     with writing(job.output, loop.schema) as loop.write:

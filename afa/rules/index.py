@@ -86,7 +86,7 @@ class RuleIndex:
     def _call(self, what: int, n: int) -> int:
         self.m[k.IndexControl.slots], self.m[k.IndexControl.room] = len(self.t), self.o.shape[1]
         self.u, self.v = self._units.m, self._units.t
-        arrays = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r, self.u, self.v)
+        arrays: Any = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r, self.u, self.v)
         if not all(map(is_, arrays, self._placed)):
             self.addresses = tuple(word for each in arrays for word in (address(each), each.shape[1] if each.ndim > 1 else 0))
             self._placed = arrays

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
+from afa.errors import ChangeError
 from afa.io.answer import as_arrow, key_parts
 from afa.operator.call import Core
 from afa.operator.tables import carry_out
@@ -16,6 +17,7 @@ from afa.rules.event_rows import arrow_of
 from afa.rules.index import reaching
 from afa.rules.shape import RuleParts, value_name
 from afa.schema import Field, Schema
+from afa.state.key_columns import KeyColumn
 from afa.state.plain import Unfit
 from afa.state.states import Column
 from punctuation.door import arrow_type
@@ -26,7 +28,7 @@ FEW = 16
 
 
 class MatchRows(NamedTuple):
-    """Changes of matches of rules of one shape, as Arrow columns; ``number``: an array, which rule each is of."""
+    """Changes of matches of rules of one shape, as Arrow columns or lists; ``number``: an array, which rule each is of."""
 
     number: Any
     keys: list[Any]
@@ -57,10 +59,10 @@ class PairBatch(NamedTuple):
         """Return the pairs in the form of `Core.take`; ``promised``: the watermark right behind them."""
         if len(self.number) <= FEW:
             return list(self._items(core))
-        keys = [self.number, *(_plain(*key) for key in self.keys)]
         try:
+            keys = [self.number, *(_plain(*key) for key in self.keys)]
             found = core.encoded(self.fields, {"le": self.le, "re": self.re, "diff": self.diff}, keys)
-        except Unfit:
+        except (Unfit, UnicodeEncodeError):  # the latter of text that no UTF-8 holds
             return list(self._items(core))
         return found if promised is None else found.promised(promised)
 
@@ -134,6 +136,13 @@ def matches(core: Core, parts: list[Any], keys: list[Field], ends: Callable[[int
     assert core.keys is not None
     first, *others = key_parts(rows.keys, core.keys)
     number = np.array(getattr(first, "values", first), np.int64)
-    of_key = [as_arrow(column, arrow_type(field.type), field.name) for column, field in zip(others, keys)]
-    fields = [as_arrow(column, arrow_type(field.type), field.name) for column, field in zip(rows.fields, core.shown.fields)]
+    of_key, fields = ([*map(_written, *part)] for part in ((others, keys), (rows.fields, core.shown.fields)))
     return MatchRows(number, of_key, fields, rows.le, rows.re, rows.diff)
+
+
+def _written(column: Any, field: Field) -> Any:
+    """Return a column of matches as Arrow has it; a list, where text is none that Arrow holds, which only a table needs."""
+    try:
+        return as_arrow(column, arrow_type(field.type), field.name)
+    except ChangeError:
+        return column.tolist() if isinstance(column, KeyColumn) else list(column)

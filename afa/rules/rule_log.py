@@ -99,12 +99,12 @@ class RuleWriter(LineWriter):
         """Write a line that puts a rule in force; ``at``: from when on, None: from when it is read."""
         self._write({"op": "insert", "rule": {"name": name, "text": text}}, at, until, None)
 
-    def remove(self, name: str, *, at: Instant = None) -> None:
+    def remove(self, name: str, *, at: int | str | None = None) -> None:
         """Write a line that ends the rule of a name, if there is one at that instant."""
         self.listing().one(name, at)
         self._write({"op": "retract", "rule": {"name": name}}, at, None, None)
 
-    def replace(self, name: str, text: str, *, at: Instant = None) -> None:
+    def replace(self, name: str, text: str, *, at: int | str | None = None) -> None:
         """Write a line that puts another rule in the place of the one of a name."""
         self.listing().one(name, at)
         self._write({"op": "swap", "name": name, "rule": {"name": name, "text": text}}, at, None, None)
@@ -163,6 +163,8 @@ class RuleLog:
         self._known: dict[bytes, tuple[bytes, int]] = {}  # of lines that were taken, by identity: content, since when they hold
         self._lines: dict[str, tuple[Raw, int]] = {}  # by name: the line of the rule in force, since when, unless it was put aside
         self.told: list[str] = []
+        self.refused: dict[str, str] = {}  # by file: why a line of the last poll was refused
+        self.texts = {name: rule.text for name, rule in rules.rules.items()}  # of the last rule of each name; None: of Python
         put_rules(self.writer.path, rules, tick)
         self._answers: AnswerFile | None = None
         try:
@@ -181,6 +183,7 @@ class RuleLog:
         self._marks = reading.marks
         self.told += [f"{reason} ({name})" for name, reason in reading.faults]
         steps, answers = list[RuleStep](), list[tuple[Raw, LineAnswer]]()
+        self.refused.clear()
         for raw in sorted(reading.lines, key=sequence_of):
             try:
                 answers.append((raw, LineAnswer(self._take(raw, steps))))
@@ -188,6 +191,7 @@ class RuleLog:
                 why = _named(raw, line_of(error))
                 answers.append((raw, LineAnswer(None, why)))
                 self.told.append(f"{why} ({raw.file}, line {raw.number})")
+                self.refused[raw.file] = why
         answers += self._put_aside()
         self._answer(answers)
         return steps
@@ -219,7 +223,7 @@ class RuleLog:
                 out = self._operator.replace(name, new, at)
                 come = [change for change in out if change.diff > 0 and change.le >= since]
                 steps += [RuleStep([change for change in out if change not in come], old), RuleStep(come, new)]
-            self._patterns[name], self._lines[name] = new, (raw, since)
+            self._patterns[name], self._lines[name], self.texts[name] = new, (raw, since), line.arc.text
         self._known[line.identity] = line.content, since
         return since
 

@@ -122,7 +122,9 @@ def _with_forms(found: Sequence[Any], forms: Mapping[int, RuleForm]) -> list[tup
 
 
 def _changes_of_rows(rows: MatchRows, forms: Mapping[int, RuleForm]) -> Iterable[tuple[RuleForm, RuleChange]]:
-    fields, keys = ([column.to_pylist() for column in part] for part in (rows.fields, rows.keys))
+    fields, keys = (
+        [column if isinstance(column, list) else column.to_pylist() for column in part] for part in (rows.fields, rows.keys)
+    )
     n = len(rows.number)
     parts = keys[0] if len(keys) == 1 else list(zip(*keys)) if keys else [None] * n
     records = zip(*fields) if fields else [()] * n
@@ -187,7 +189,10 @@ def _tables(rows: Any, forms: Mapping[int, RuleForm], schema: Any) -> Iterable[A
     for (labels, shown), some in naming.items():
         given = {RULE: rules.take(pa.array(places))} | dict(zip((field.name for field in shown), rows.fields))
         given |= dict(zip(labels, rows.keys))
-        table = pa.table(given | {"le": rows.le, "re": rows.re, "diff": rows.diff})
+        given |= {"le": rows.le, "re": rows.re, "diff": rows.diff}
+        table = pa.table(
+            {name: as_arrow(column, None, name) if isinstance(column, list) else column for name, column in given.items()}
+        )
         yield table if len(naming) == 1 else table.filter(pa.array(np.isin(places, some)))
 
 

@@ -113,7 +113,8 @@ class RuleTexts(Pattern):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise AfaError(f"expected one pattern here but got {SET}: Operator and afa.find take it, or give each rule by itself")
+        doors = "Operator, afa.find and afa.backtest take it"
+        raise AfaError(f"expected one pattern here but got {SET}: {doors}, or give each rule by itself")
 
     @property
     def event(self) -> type:

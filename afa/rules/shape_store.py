@@ -181,6 +181,8 @@ class ShapeStore:
             found = self._taken(group, parts)
         except Exception as error:
             bad = self._raising(group, calls, before, _numbers(calls), error)
+            if not bad:  # nothing that this call brings: no rule can be told from others
+                raise
             raise RulesRaised(bad) from error
         group.taken.append(parts)
         return found
@@ -188,8 +190,8 @@ class ShapeStore:
     def _raising(self, group: ShapeGroup, calls: list[Any], before: Any, numbers: Any, error: Exception) -> dict[int, Exception]:
         """Return which of some rules, that raise together, do so alone. All that the group did in this call is taken back."""
         group.failed(before)
-        if len(numbers) == 1:
-            return {int(numbers[0]): error}
+        if len(numbers) < 2:
+            return dict.fromkeys(numbers.tolist(), error)
         found: dict[int, Exception] = {}
         for some in np.array_split(numbers, 2):
             try:
@@ -203,7 +205,7 @@ class ShapeStore:
         return found
 
     def _taken(self, group: ShapeGroup, parts: list[Any]) -> list[MatchRows]:
-        ends = (lambda number: self.rules[number].re) if group.shape.clock else None
+        ends = self._end_of if group.shape.clock else None
         found = matches(group.operator._core, parts, [self._pairs.known[name] for name in group.shape.key], ends)
         if found is None or not len(found.number):
             return []
@@ -212,6 +214,10 @@ class ShapeStore:
         np.add.at(sums, places, found.diff)
         self._fresh.append((numbers, sums, 1))
         return [found]
+
+    def _end_of(self, number: int) -> int:
+        """Return where a rule ends; of one that is over all is told."""
+        return self.rules[number].re if number in self.rules else BEGINNING
 
     def _batches(self, pairs: Pairs, groups: list[ShapeGroup]) -> dict[int, PairBatch]:
         """Return for each group, by its place, its pairs."""
@@ -237,7 +243,8 @@ class ShapeStore:
 
 
 def _numbers(calls: list[list[Any]]) -> Any:
-    return np.unique(np.concatenate([part.number for parts in calls for part in parts if isinstance(part, PairBatch)]))
+    found = [part.number for parts in calls for part in parts if isinstance(part, PairBatch)]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
 def _only(parts: list[Any], numbers: Any) -> list[Any]:
@@ -262,5 +269,7 @@ def automaton_of(shape: Shape) -> Automaton:
             continue
         transfer = None if arc.transfer is None else Derived(text_of_expr(arc.transfer, schema))
         of_arc = f"arc {i}"
-        arcs.append(Arc(src, dst, fence, transfer, name=of_arc) if arc.kind == CONSUME else Arc.skip(src, fence, name=of_arc))
+        arcs.append(
+            Arc(src, dst, fence, transfer, name=of_arc) if arc.kind == CONSUME else Arc.skip(src, fence, transfer, name=of_arc)
+        )
     return Automaton(start="s0", final={f"s{i}" for i in shape.final}, arcs=arcs, register=register, event=event, shown=shown)

@@ -36,7 +36,7 @@ FORMAT = "rules 1"
 ASIDE = "put aside"
 
 
-class KeyPart(NamedTuple):
+class RulesOfKeys(NamedTuple):
     """A set of rules, and the keys that it has: in ``of`` the buckets that they were in, each as how many there were, and which."""
 
     of: tuple[tuple[int, int], ...]
@@ -77,7 +77,7 @@ class RulesBucket(WorldsBucket):
         self._shown = pa.schema([field for field in changes_schema(job) if field.name not in ("kind", "reason")])
         self._options = {**own.options, "late": self._vain.append}
         if not blob:
-            self._parts = [KeyPart((), own.made(job.automaton, **self._options), set())]
+            self._parts = [RulesOfKeys((), own.made(job.automaton, **self._options), set())]
             return
         state = _unpacked(blob)
         recipe = json.loads(state.recipe)
@@ -89,12 +89,12 @@ class RulesBucket(WorldsBucket):
         self._lives = None if None in (self._lives, state.lives) else max(self._lives, state.lives)
         self._parts = [self._restored(of, snapshot) for of, snapshot in state.parts]
 
-    def _restored(self, of: Any, snapshot: bytes) -> KeyPart:
+    def _restored(self, of: Any, snapshot: bytes) -> RulesOfKeys:
         rules = self._own.rules.rules.restore(snapshot, as_saved=True, **self._options)
         for each in rules.rules:
             if each.state == "dropped":
                 raise SnapshotError(f"expected the rule {each.name!r}, which is no text, as the checkpoint was made with: keep it")
-        return KeyPart(tuple(map(tuple, of)), rules, _aside(rules))
+        return RulesOfKeys(tuple(map(tuple, of)), rules, _aside(rules))
 
     @known()
     def run(self, events: pa.Table | None, arcs: Sequence[Any], promised: int) -> BucketAnswer:
@@ -143,7 +143,7 @@ class RulesBucket(WorldsBucket):
             self._ends = max(self._ends, BEGINNING if ends is None else ends)
         return found
 
-    def _told(self, part: KeyPart, batch: list[Any]) -> list[pa.Table]:
+    def _told(self, part: RulesOfKeys, batch: list[Any]) -> list[pa.Table]:
         """Return the matches that a call brings. Rules that are put aside are told as faults, and so are vain retractions."""
         out = part.rules.push_many(batch)
         for name, le, why in sorted(_aside(part.rules) - part.aside):
@@ -161,7 +161,7 @@ class RulesBucket(WorldsBucket):
             found = [table.filter(pa.array(self._has(part, [table[name] for name in self._job.keys]))) for table in found]
         return found
 
-    def _has(self, part: KeyPart, keys: Sequence[pa.ChunkedArray]) -> Any:
+    def _has(self, part: RulesOfKeys, keys: Sequence[pa.ChunkedArray]) -> Any:
         """Return which of some keys are those of a set in this bucket."""
         return part.has(keys) & (bucket_numbers(keys, self._job.buckets) == self._number)
 

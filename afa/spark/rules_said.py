@@ -6,10 +6,8 @@ the key of each rule holds the columns by which rows are dealt.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-import pickle
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -25,7 +23,7 @@ from afa.rules.rule_texts import Rule
 from afa.rules.rules import Rules
 from afa.schema import Schema, Time
 from afa.spark.recipe import recipe_of
-from afa.spark.shipped import cloudpickle
+from afa.spark.shipped import as_bytes, read_once
 from punctuation.durations import ticks_of_duration
 
 TICK, RULE = "us", "rule"
@@ -46,12 +44,11 @@ class SentRules:
         return self.rules.operator(**options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (cloudpickle.dumps(self.rules),)
+        return _arrived, (as_bytes(self.rules),)
 
 
-@functools.lru_cache(4)
-def _arrived(blob: bytes) -> SentRules:
-    return SentRules(pickle.loads(blob))
+def _arrived(content: bytes) -> SentRules:
+    return SentRules(read_once(content))
 
 
 def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:

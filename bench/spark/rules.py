@@ -19,7 +19,6 @@ import afa
 import afa.spark
 from bench.bench_rules import WINDOW, Tick, texts
 from bench.measure import Row
-from bench.spark import cpu
 from bench.spark.streams import BEGIN, TICK
 from bench.spark.ways import BUCKETS
 
@@ -59,37 +58,34 @@ def rules(spark: Any, folder: Path, n: int, many: int, few: int, keys: int, batc
     found: list[Row] = []
     counts: list[list[Any]] = []
     for name, way in ways.items():
-        for source in ("history", "stream"):
-            before, begin = cpu.seconds(), perf_counter()
-            table, seconds = (_history if source == "history" else _stream)(spark, path, way, folder / f"{source} {len(found)}")
-            total = batches * n
+        for source, go in (("history", _history), ("stream", _stream)):
+            table, seconds, inside = go(spark, path, way, folder / f"{source} {len(found)}")
             counts.append(_counted(table))
-            if source == "history":
-                seconds = [perf_counter() - begin]
-            matches = sum(row[1] for row in counts[-1])
-            rate = f"{(total if source == 'history' else n) / min(seconds):,.0f}"
-            found.append(
-                {"way": name, "of": source, "rows/s": rate, "CPU, s": f"{cpu.seconds() - before:.0f}", "matches": f"{matches:,}"}
-            )
+            rate = f"{(batches * n if source == 'history' else n) / min(seconds):,.0f}"
+            matches = f"{sum(row[1] for row in counts[-1]):,}"
+            found.append({"way": name, "of": source, "rows/s": rate, "s of operators, of state": inside, "matches": matches})
     same = [[row for row in each if row[0] in single] for each in counts]
     assert all(each == same[0] for each in same), same
     assert min(row[1] for row in same[0]) > 0
     return found
 
 
-def _history(spark: Any, path: str, way: Callable[..., DataFrame], folder: Path) -> tuple[DataFrame, list[float]]:
+def _history(spark: Any, path: str, way: Callable[..., DataFrame], folder: Path) -> tuple[DataFrame, list[float], str]:
+    begin = perf_counter()
     way(spark.read.schema(SCHEMA).parquet(path)).write.parquet(str(folder))
-    return spark.read.parquet(str(folder)), []
+    return spark.read.parquet(str(folder)), [perf_counter() - begin], ""
 
 
-def _stream(spark: Any, path: str, way: Callable[..., DataFrame], folder: Path) -> tuple[DataFrame, list[float]]:
-    """The seconds of each batch, but those of the first, in which workers start."""
+def _stream(spark: Any, path: str, way: Callable[..., DataFrame], folder: Path) -> tuple[DataFrame, list[float], str]:
+    """The seconds of each batch, but those of the first, in which workers start; of the last one what operators and state take."""
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(path).withWatermark("at", "1 second")
     writer = way(rows).writeStream.format("parquet").option("checkpointLocation", f"{folder} checkpoint")
     query = writer.trigger(availableNow=True).start(str(folder))
     query.awaitTermination()
     full = [each for each in query.recentProgress if each.numInputRows]
-    return spark.read.parquet(str(folder)), [each.durationMs["triggerExecution"] / 1000 for each in full[1:]]
+    told = [row.asDict() for name, row in full[-1].observedMetrics.items() if name.startswith("afa")]
+    inside = ", ".join(f"{sum(row[part] or 0 for row in told) / 1000:.1f}" for part in ("operator_ms", "state_ms"))
+    return spark.read.parquet(str(folder)), [each.durationMs["triggerExecution"] / 1000 for each in full[1:]], inside
 
 
 def _counted(table: DataFrame) -> list[Any]:

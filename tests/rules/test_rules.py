@@ -241,7 +241,7 @@ def test_backtest_is_find_by_rule() -> None:
             assert list(map(str, tested.matches[name])) == list(map(str, found[name])), name
         numbers = {str(rule): int(str(n)) for rule, n in zip(tested.table["rule"], tested.table["matches"])}
         assert numbers == {"a": 2, "b": 2, "none": 0}
-        assert list(map(str, tested.table["withdrawn"]))[0] == "0"
+        assert next(map(str, tested.table["withdrawn"])) == "0"
     one = afa.backtest({0: Rules({"b": TWO}, event=Pay).rules["b"].pattern}, rows, key="card")
     late = afa.backtest(rules, rows).table
     assert late["withdrawn"].tolist() == [0, one.table["withdrawn"][0], 0]

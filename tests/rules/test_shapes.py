@@ -275,3 +275,48 @@ def test_steps_that_wait_for_nothing_are_not_sent() -> None:
 def test_what_depends_on_other_events_has_no_shape(pattern: str, why: str) -> None:
     with pytest.raises(NoShape, match=why):
         parts_of(afa.query(f"PATTERN {pattern} RETURN a.x AS ax", event=Timed))
+
+
+def test_text_that_no_utf_8_holds() -> None:
+    """It goes through the store as through an operator; a table of matches can't hold it."""
+    text = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [who] and a.x > 0.1 } WITHIN 90 RETURN a.who AS who2"
+    op: Any = Operator(Rules({"one": text}, event=Payment))
+    for low in (0, 200):  # some pairs, and many
+        n = 1 if low == 0 else 30
+        batch = [afa.insert(Payment(kind, 1, 0.5, 0, f"\ud800{i}"), low + i) for i in range(n) for kind in "A"]
+        batch += [afa.insert(Payment("B", 1, 0.5, 0, f"\ud800{i}"), low + 40 + i) for i in range(n)]
+        found = op.push_many(batch)
+        assert [(change.key, change.payload.who2) for change in found] == [(f"\ud800{i}",) * 2 for i in range(n)]
+    with pytest.raises(afa.ChangeError, match="expected values that Arrow holds"):
+        op.push_many(
+            [
+                afa.insert(Payment("A", 1, 0.5, 0, "\ud800"), 400),
+                afa.insert(Payment("B", 1, 0.5, 0, "\ud800"), 401),
+                {"type": ["C"], "key": [1], "x": [0.5], "n": [0], "who": ["m"], "y": [None], "le": [402]},
+            ]
+        )
+    assert op.push(afa.insert(Payment("B", 1, 0.5, 0, "\ud800"), 403)) == []
+
+
+def test_a_skip_that_takes_note() -> None:
+    class Low(NamedTuple):
+        low: float = 9.0
+
+    arcs = [
+        afa.Arc("s", "a", "type == 'A'"),
+        afa.Arc.skip("a", "type != 'B'", "r._replace(low=min(r.low, e.x))"),
+        afa.Arc("a", "f", "type == 'B'"),
+    ]
+    pattern = afa.Automaton(start="s", final={"f"}, event=Payment, register=Low(), arcs=arcs)
+    op: Any = Operator(Rules({"one": pattern}, event=Payment, key="key"), window=50)
+    assert len(op._store.rules) == 1
+    events = [("A", 0.9), ("C", 0.4), ("D", 0.6), ("B", 0.5)]
+    found = op.push_many([afa.insert(Payment(kind, 1, x, 0, "m"), i) for i, (kind, x) in enumerate(events)])
+    assert [change.payload.low for change in found] == [0.4]
+
+
+def test_a_watermark_alone_lets_time_outs_fire() -> None:
+    text = "PATTERN SEQ(A a, ~(B b)) WHERE skip_till_next_match(a) { [key] and a.x > 0.1 } WITHIN 9 RETURN a.x AS ax"
+    op: Any = Operator(Rules({"one": text}, event=Stamped))
+    assert op.push(afa.insert(Stamped("A", 1, 0.5, 0, "m"), 8)) == []
+    assert [getattr(item, "le", None) for item in op.push(afa.Punctuation(30))] == [17, None]
