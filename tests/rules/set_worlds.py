@@ -337,7 +337,10 @@ class Side:
         whats = here + [each.what for each in named] + self.whats.get(change.rule, [])
         found = [what for what in whats if fits(what, self.ways, change)]
         assert found, f"no rule tells {change}"
-        return row_of(found[0], self.ways, change)
+        rows = [row_of(what, self.ways, change) for what in found]
+        if change.diff > 0:
+            return rows[0]
+        return next((row for row in rows if self.net.get(change.rule, {}).get(row)), rows[0])  # a rule may have been replaced
 
 
 class FailingError(Exception):
