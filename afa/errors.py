@@ -21,6 +21,7 @@ __all__ = [
     "SnapshotError",
     "blame",
     "did_you_mean",
+    "line_of",
 ]
 
 
@@ -82,3 +83,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = list(known)
     close = [other for other in names if other.casefold() == name.casefold()] or difflib.get_close_matches(name, names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def line_of(error: BaseException) -> str:
+    """Return an error with its notes as one line, with its type where that is not one of ours.
+
+    >>> line_of(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    >>> line_of(AfaError("no column 'le';\\n  it has: a, b"))
+    "no column 'le'; it has: a, b"
+    """
+    notes = getattr(error, "__notes__", [])
+    text = "; ".join(" ".join(str(part).split()) for part in (error, *notes) if str(part).strip())
+    if isinstance(error, AfaError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

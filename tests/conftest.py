@@ -16,6 +16,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from tests import lanes, nojit, quick_code
+from tests.worlds.kind import ENGINES, IN_TURN
 
 if nojit.DISABLED:
     nojit.install()
@@ -23,9 +24,6 @@ if nojit.DISABLED:
 # Hundreds of processes that tests start import the library, each worker of Spark another time: half of that is compiling it.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-ENGINES = ("interpreted", "compiled")
-"""Each meaning is tested on each of them."""
 
 SEEDS = ("seed", "number", "part")
 """What a property is parametrized by that has many: a sixth of these, no fewer than two, runs by default, the rest are stress."""
@@ -146,6 +144,12 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let step functions and loops be compiled for the first event, not for the hundredth."""
     for name in ("WARM", "LONG"):
         monkeypatch.setattr(f"afa.compiled.choices.{name}", 0)
+
+
+@pytest.fixture(params=[IN_TURN, *(pytest.param(engine, marks=pytest.mark.stress) for engine in ENGINES)])
+def turns(request: pytest.FixtureRequest) -> str:
+    """An engine for random worlds: each runs on one of them, beside what shares no code with both; all on each are a long run."""
+    return str(request.param)
 
 
 @pytest.fixture(params=ENGINES)

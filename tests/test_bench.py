@@ -18,7 +18,7 @@ from afa import Keyed, Punctuation, insert
 from afa.uncertain import between
 from bench import clusters, data, drive, imprecise_stream, situation_readings, swaps, workloads
 from bench.__main__ import NAMES, main
-from bench.baselines import can, closure_runs, event_based, ipm, point_based, restart
+from bench.baselines import can, closure_runs, event_based, ipm, nfab, point_based, restart
 from bench.baselines.ordered import BufferAndSort
 from bench.baselines.valid_intervals import Known
 from bench.by_hand import ByHand
@@ -249,11 +249,21 @@ def test_runs_of_closures_give_the_answer_of_a_sequence() -> None:
 # -- every benchmark runs ----------------------------------------------------------------------------------------------------
 
 
+def without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the baselines of a benchmark run as the Python that they are: to compile them took eight seconds."""
+    monkeypatch.setattr(nfab, "njit", lambda function: function)
+    for name, each in list(vars(nfab).items()):
+        if hasattr(each, "py_func"):
+            monkeypatch.setattr(nfab, name, each.py_func)
+
+
 @pytest.mark.parametrize("engine", ["compiled", pytest.param("interpreted", marks=pytest.mark.stress)])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_runs(name: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gc.freeze()  # benchmarks collect garbage before each part of a run: not that of the tests before them
     monkeypatch.delenv(data.FOLDER, raising=False)
+    if name == "language":
+        without_numba(monkeypatch)
     options = ["--engine", engine, "--scale", "tiny", "--events", "1000000", "--results", str(tmp_path)]
     assert main(["--only", name, *options]) == 0
     kept = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))

@@ -65,7 +65,7 @@ TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
 READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.feeds", "afa.spark", "afa.duckdb")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
-    "afa.cli": "advice batches_in load new output_form output_table replay_run request screen vary why write",
+    "afa.cli": "advice batches_in load new output_form output_table replay_run request rule_output screen vary why write",
     "afa.expression": "functions",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing result_order lane_order message_rows",
@@ -77,7 +77,7 @@ WITH_ARROW = {
     "replaying sidecar_file slice_work seen_keys stored sweeping table_answer through_spans windowed",
     "afa.extra.live": "serve_run",
     "afa.extra.situations": "reading_tables",
-    "afa.rules": "found_rules shape_store",
+    "afa.rules": "event_rows found_rules rule_tables",
     "afa.state": "key_columns plain",
     "afa.extra.uncertain": "sequence_tables uncertain_rows",
     "speculation": "consolidate event_columns id_rows id_versions ids last_rows stage_state waiting",

@@ -30,6 +30,7 @@ from afa.conditions.implied import FEW, Implication
 from tests import oracle
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
 from tests.text import R1, E, arc_of, automaton_of
+from tests.worlds.kind import in_turn
 
 
 @pytest.fixture(autouse=True)
@@ -138,11 +139,13 @@ def test_conditions_change_nothing_of_the_longest(engine: str, keys: bool) -> No
 
 @pytest.mark.parametrize("keys", [False, True])
 @pytest.mark.parametrize("block", ["0", *(pytest.param(block, marks=pytest.mark.stress) for block in "1234"), "chain"])
-def test_conditions_change_nothing_but_the_state(engine: str, keys: bool, block: str) -> None:
+def test_conditions_change_nothing_but_the_state(turns: str, keys: bool, block: str) -> None:
     sizes = [0, 0]
     for seed in range(40):
         try:
-            with_conditions, without = world(Seeded(f"predicates/{keys}/{block}/{seed}"), engine, keys, block == "chain")
+            with_conditions, without = world(
+                Seeded(f"predicates/{keys}/{block}/{seed}"), in_turn(seed, turns), keys, block == "chain"
+            )
         except AssertionError as error:
             raise AssertionError(f"seed predicates/{keys}/{block}/{seed}") from error
         sizes = [sizes[0] + with_conditions, sizes[1] + without]

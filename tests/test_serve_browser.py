@@ -94,8 +94,7 @@ def test_the_page_shows_and_steers(dark: bool, size: tuple[int, int], tmp_path: 
         page.wait("return document.getElementById('status').textContent === 'not reached'")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_constant_is_tried_and_put_into_the_query(dark: bool, tmp_path: Path) -> None:
+def test_a_constant_is_tried_and_put_into_the_query(tmp_path: Path) -> None:
     (tmp_path / "deep.sase").write_text(
         "# \U0001f4c9 signs that two words of UTF-16 hold stand before the constants\n"
         "PATTERN SEQ(Event+ fall[], Event up)\n"
@@ -105,7 +104,7 @@ def test_a_constant_is_tried_and_put_into_the_query(dark: bool, tmp_path: Path) 
     )
     write_input(tmp_path)
     options = ("--speed", "3000", "--lateness", "2")
-    with Served(tmp_path, "in.csv", *options, pattern="deep.sase") as served, Browser(dark, (1360, 1400)) as page:
+    with Served(tmp_path, "in.csv", *options, pattern="deep.sase") as served, Browser(size=(1360, 1400)) as page:
         page.open(served.url)
         moves(page, "rows", 3000)
         page.run("document.querySelector('[data-control=try]').open = true")
@@ -180,3 +179,29 @@ def test_another_site_can_not_change_anything(tmp_path: Path) -> None:
         full = {"Content-Type": "application/json", "Authorization": f"Bearer {served.token}"}
         assert [page.run(sent, there, headers) for headers in (simple, full)] == ["NetworkError"] * 2
         assert len(served.state()["picture"]["arcs"]) == 2
+
+
+def test_a_rule_is_changed_as_text(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules/up.sase").write_text("PATTERN SEQ(Tick a) WHERE a.change > 0 WITHIN 5 RETURN a.change")
+    (tmp_path / "in.csv").write_text("le,change\n1,1\n2,-1\n3,2\n")
+    cells = "return [...document.querySelectorAll('[data-rule={}] td')].map(cell => cell.textContent)"
+    with Served(tmp_path, "in.csv", "--speed", "max", pattern="rules") as served, Browser() as page:
+        page.open(served.url)
+        page.wait("return document.querySelector('[data-rule=up] td:nth-child(4)')?.textContent === '2'")
+        assert page.run(cells.format("up"))[:4] == ["up", "in force", "from the beginning on", "2"]
+        assert not page.run("return document.getElementById('automaton').checkVisibility()")
+        page.click("[data-rule=up]")
+        assert page.run("return document.getElementById('rule-text').value").startswith("PATTERN SEQ(Tick a)")
+        page.run(SET, "rule-name", "down")
+        page.run(SET, "rule-text", "PATTERN SEQ(Tick a) WHERE a.chang < 0 WITHIN 5 RETURN a.change")
+        page.run(SET, "rule-at", "0")
+        page.click("#rule-add")
+        page.wait("return document.getElementById('answer').textContent.includes(\"rule 'down': \")")
+        page.run(SET, "rule-text", "PATTERN SEQ(Tick a) WHERE a.change < 0 WITHIN 5 RETURN a.change")
+        page.click("#rule-add")
+        page.wait("return document.querySelector('[data-rule=down] td:nth-child(4)')?.textContent === '1'")
+        page.click("[data-rule=up]")
+        page.run(SET, "rule-at", "")
+        page.click("#rule-remove")
+        page.wait("return document.querySelector('[data-rule=up]')?.dataset.state === 'ended'")

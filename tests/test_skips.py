@@ -94,13 +94,13 @@ def skips(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
-def test_long_mixes_with_skips(engine: str, skips: int) -> None:
-    WORLDS.run("skips", range(36), engine, mixes=True, more_than={"matches": 150, "retractions": 90})
+def test_long_mixes_with_skips(turns: str, skips: int) -> None:
+    WORLDS.run("skips", range(36), turns, mixes=True, more_than={"matches": 150, "retractions": 90})
 
 
-def test_waits_beside_skips(engine: str) -> None:
+def test_waits_beside_skips(turns: str) -> None:
     """A time-out fires once, whatever is skipped later; the long run: ``python -m tests.worlds stress --about waits``."""
-    WORLDS.run("waits beside skips", range(40), engine, about="waits", more_than={"matches": 150, "retractions": 40})
+    WORLDS.run("waits beside skips", range(40), turns, about="waits", more_than={"matches": 150, "retractions": 40})
 
 
 @pytest.mark.parametrize("window", [9, None])

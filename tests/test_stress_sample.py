@@ -15,8 +15,8 @@ from tests.stress.worlds import WORLDS
 from tests.worlds.__main__ import main
 
 
-def test_worlds(engine: str) -> None:
-    WORLDS.run("sample", range(130), engine, more_than={"matches": 650, "retractions": 160, "rejected": 20})
+def test_worlds(turns: str) -> None:
+    WORLDS.run("sample", range(130), turns, more_than={"matches": 650, "retractions": 160, "rejected": 20})
 
 
 class Forgetful:

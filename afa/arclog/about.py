@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from afa.errors import AfaError, AutomatonError
 from afa.io.whole_file import write_text
@@ -23,6 +23,7 @@ from afa.model.automaton import Automaton
 from afa.schema import SCALARS, Date, Instant, Schema, Time
 from punctuation.durations import NANOSECONDS
 
+S = TypeVar("S")
 FILE = ".about.json"
 LONGEST = 10_000_000
 """The most bytes of the file."""
@@ -52,16 +53,26 @@ def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
             arcs.append(arc.to_json(automaton))
         except AutomatonError:
             code += [] if arc.name is None else [arc.name]
-    event, register = _fields(automaton.event_schema), _fields(automaton.register_schema)
+    event, register = fields_of(automaton.event_schema), fields_of(automaton.register_schema)
     data = {"start": automaton.start, "final": sorted(automaton.final), "event": event, "register": register, "arcs": arcs}
-    if (folder / FILE).exists() and not _is_ours(folder / FILE):
+    write_said(folder, {**data, "code": code, "tick": tick}, {"start", "final", "event", "arcs"})
+
+
+def write_said(folder: Path, data: dict[str, Any], known: set[str]) -> None:
+    """Write what a job says of itself; ``known``: the keys by which a file is one that a job has written."""
+    if (folder / FILE).exists() and not _is_ours(folder / FILE, known):
         return
     with contextlib.suppress(OSError):
-        write_text(folder / FILE, json.dumps({**data, "code": code, "tick": tick}))
+        write_text(folder / FILE, json.dumps(data))
 
 
 def about(folder: Path) -> About | None:
     """Return what the last job has said of itself in a folder, or None. Raises `AfaError` where the file says something else."""
+    return said_of_job(folder, _about)
+
+
+def said_of_job(folder: Path, read: Callable[[Any], S]) -> S | None:
+    """Return what is read of what the last job has said of itself, as `about`."""
     path = folder / FILE
     try:
         if path.stat().st_size > LONGEST:
@@ -72,31 +83,32 @@ def about(folder: Path) -> About | None:
     except (OSError, ValueError, RecursionError) as error:
         raise AfaError(f"expected what a job says of itself but got {path}: {error}") from None
     try:
-        return _about(data)
+        return read(data)
     except Exception as error:  # what is none of ours may be wrong in any way
         raise AfaError(f"expected what a job says of itself but got something else in {path}: {error}") from None
 
 
-def _is_ours(path: Path) -> bool:
+def _is_ours(path: Path, known: set[str]) -> bool:
     """Return whether a job of some version has written a file; one that gets its name when it is whole."""
     try:
-        return {"start", "final", "event", "arcs"} <= set(json.loads(path.read_bytes()))
+        return known <= set(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
         return False
 
 
 def _about(data: Any) -> About:
-    register = _class(*data["register"])
+    register = class_of(*data["register"])
     zero = register(*(None if optional else _VALUES.get(_TYPES.get(kind)) for _, kind, optional, _ in data["register"][1]))
     arcs = [Arc.from_json(arc) for arc in data["arcs"]]
-    automaton = Automaton(start=data["start"], final=data["final"], arcs=arcs, register=zero, event=_class(*data["event"]))
+    automaton = Automaton(start=data["start"], final=data["final"], arcs=arcs, register=zero, event=class_of(*data["event"]))
     code, tick = tuple(map(str, data["code"])), data["tick"]
     if not (tick is None or tick in NANOSECONDS):
         raise AfaError(f"expected a unit of time but got {tick!r}")
     return About(automaton, code, tick)
 
 
-def _fields(schema: Schema) -> list[Any]:
+def fields_of(schema: Schema) -> list[Any]:
+    """Return a schema as plain data, of which `class_of` makes a class."""
     marks = dict.fromkeys(schema.times, "time") | dict.fromkeys(schema.dates, "date") | {schema.instant: True}
     fields = [
         [name, None if kind is None else kind.__name__, optional, marks.get(name, False)] for name, kind, optional in schema.fields
@@ -104,7 +116,7 @@ def _fields(schema: Schema) -> list[Any]:
     return [schema.cls.__name__, fields]
 
 
-def _class(name: str, fields: list[list[Any]]) -> Any:
+def class_of(name: str, fields: list[list[Any]]) -> Any:
     if len(fields) > FIELDS:
         raise AfaError(f"expected at most {FIELDS} fields but got {len(fields)} of {name[:80]!r}")
     make: Any = NamedTuple  # its fields are known at run time only

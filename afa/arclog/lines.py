@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from afa.arclog.versions import INSERT, RETRACT, LogLine
 from afa.errors import AfaError, AutomatonError
@@ -31,34 +31,47 @@ from afa.model.arc import Arc
 from afa.model.instant_texts import instant
 from punctuation.time import FOREVER, as_time
 
+
+class LineKind(NamedTuple):
+    """What the lines of a log bring: arcs, or what has a name, too, under another key (``word``); ``read`` makes it of JSON."""
+
+    word: str
+    log: str
+    read: Callable[[Any], Any]
+
+
+ARC = LineKind("arc", "an arc log", Arc.from_json)
 OPS = ("insert", "retract", "swap")
-KEYS = ("op", "name", "arc", "at", "until", "tick", "sequence", "id")
+KEYS = ("op", "name", "at", "until", "tick", "sequence", "id")
 NOW = "now"
 LONGEST = 2 * LONGEST_JSON
 """The most characters of a line."""
 
 
-def read_lines(raw: str | bytes | None, tick: str | None = "us", now: int | None = None) -> tuple[LogLine, ...]:
+def read_lines(
+    raw: str | bytes | None, tick: str | None = "us", now: int | None = None, kind: LineKind = ARC
+) -> tuple[LogLine, ...]:
     """Read a line into two of a swap, its retraction first; else into one. Raises `AutomatonError`, which says what was expected.
 
     With ``tick=None`` nobody knows what one int of LE counts, so that no text and no unit says an instant. ``now`` is the present;
-    None: there is none that all readers share.
+    None: there is none that all readers share. ``kind``: what it brings.
 
     >>> [line.name for line in read_lines('{"op": "retract", "arc": {"name": "late"}, "at": 7}')]
     ['late']
     """
-    text = _text(raw)
+    text, word = _text(raw, kind), kind.word
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise AutomatonError(f"expected a line of an arc log (JSON) but got {text[:100]!r}: {error}") from None
-    if not isinstance(data, Mapping) or "arc" not in data or "at" not in data or data.get("op") not in OPS:
-        raise AutomatonError(f'expected {{"op": "insert" or "retract" or "swap", "arc": {{..}}, "at": ..}} but got {text[:200]}')
-    unknown = [key for key in data if key not in KEYS or (key == "name" and data["op"] != "swap")]
+        raise AutomatonError(f"expected a line of {kind.log} (JSON) but got {text[:100]!r}: {error}") from None
+    if not isinstance(data, Mapping) or word not in data or "at" not in data or data.get("op") not in OPS:
+        raise AutomatonError(f'expected {{"op": "insert" or "retract" or "swap", "{word}": {{..}}, "at": ..}} but got {text[:200]}')
+    keys = (*KEYS[:2], word, *KEYS[2:])
+    unknown = [key for key in data if key not in keys or (key == "name" and data["op"] != "swap")]
     if unknown:
-        raise AutomatonError(f"expected the keys {', '.join(KEYS)} but got {unknown[0][:80]!r} in a line of an arc log")
-    _check_text(data)
-    return _lines(data, text, tick, now)
+        raise AutomatonError(f"expected the keys {', '.join(keys)} but got {unknown[0][:80]!r} in a line of {kind.log}")
+    _check_text(data, kind)
+    return _lines(data, text, tick, now, kind)
 
 
 def object_in(text: str | bytes) -> dict[str, Any] | None:
@@ -70,16 +83,16 @@ def object_in(text: str | bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _lines(data: Mapping[str, Any], text: str, tick: str | None, now: int | None) -> tuple[LogLine, ...]:
-    op, given, gone = data["op"], data["arc"], data.get("name")
+def _lines(data: Mapping[str, Any], text: str, tick: str | None, now: int | None, kind: LineKind) -> tuple[LogLine, ...]:
+    op, given, gone = data["op"], data[kind.word], data.get("name")
     if op == "swap" and not isinstance(gone, str):
-        raise AutomatonError(f'expected a swap with the "name" of the arc that goes but got {text[:200]}')
+        raise AutomatonError(f'expected a swap with the "name" of the {kind.word} that goes but got {text[:200]}')
     if op == "swap" and isinstance(given, Mapping) and given.get("name") is None:
         given = {**given, "name": gone}
     name = given.get("name") if isinstance(given, Mapping) else None
     if not isinstance(name, str):
-        raise AutomatonError(f"expected an arc with a name but got {text[:200]}")
-    arc = None if op == "retract" else Arc.from_json(given)
+        raise AutomatonError(f"expected {'an' if kind is ARC else 'a'} {kind.word} with a name but got {text[:200]}")
+    arc = None if op == "retract" else kind.read(given)
     at = _now(now) if data["at"] == NOW else instant(data["at"], "at", tick, data.get("tick"))
     until = FOREVER
     if data.get("until") is not None and arc is not None:
@@ -108,9 +121,9 @@ def _now(now: int | None) -> int:
     return now
 
 
-def _text(raw: str | bytes | None) -> str:
+def _text(raw: str | bytes | None, kind: LineKind) -> str:
     if raw is None:
-        raise AutomatonError("expected a line of an arc log (JSON) but got no value")
+        raise AutomatonError(f"expected a line of {kind.log} (JSON) but got no value")
     if len(raw) > LONGEST:
         raise AutomatonError(f"expected a line of at most {LONGEST} characters but got {len(raw)}")
     if isinstance(raw, str):
@@ -118,17 +131,17 @@ def _text(raw: str | bytes | None) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise AutomatonError(f"expected a line of an arc log (JSON in UTF-8) but got other bytes: {error}") from None
+        raise AutomatonError(f"expected a line of {kind.log} (JSON in UTF-8) but got other bytes: {error}") from None
 
 
-def _check_text(data: Any) -> None:
+def _check_text(data: Any, kind: LineKind) -> None:
     """Refuse strings that no output and no state can hold: JSON may write half a character."""
     text = json.dumps(data, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError as error:
         found = text[error.start : error.end]
-        raise AutomatonError(f"expected text that UTF-8 can hold but got {found!r} in a line of an arc log") from None
+        raise AutomatonError(f"expected text that UTF-8 can hold but got {found!r} in a line of {kind.log}") from None
 
 
 def shown(raw: Any) -> str:

@@ -9,16 +9,15 @@ An arc that only a line ends which no job has read is in force in the jobs that 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from afa.arclog.answers import JobAnswers
-from afa.arclog.lines import NOW, digest, object_in, read_lines
+from afa.arclog.lines import ARC, NOW, LineKind, digest, object_in, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
 from afa.errors import AfaError, ChangeError, did_you_mean
-from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.instant_texts import ISO, as_iso, instant
 from punctuation.time import BEGINNING, FOREVER
@@ -33,7 +32,7 @@ class Listed(NamedTuple):
     were no such line.
     """
 
-    arc: Arc
+    arc: Any
     le: int
     re: int
     now: bool = False
@@ -50,13 +49,28 @@ class Listing(NamedTuple):
     tick: str | None
     unread: frozenset[bytes] = frozenset()  # lines that no job has answered; without jobs those that hold from when they are read
     asked: bool = False  # whether there are jobs whose answers count
+    kind: LineKind = ARC
 
     @classmethod
     def of(cls, path: Path, automaton: Automaton | None, tick: str | None, jobs: Sequence[JobAnswers] = ()) -> Listing:
         """Read a folder; ``tick`` is that of ints that do not say it, ``jobs`` are those whose answers count."""
+        check, own = (None, ()) if automaton is None else (automaton.check_arc, [(arc.name, arc) for arc in automaton.arcs])
+        return cls.of_kind(path, ARC, own, check, tick, jobs)
+
+    @classmethod
+    def of_kind(
+        cls,
+        path: Path,
+        kind: LineKind,
+        own: Iterable[tuple[str | None, Any]],
+        check: Callable[[Any], Any] | None,
+        tick: str | None,
+        jobs: Sequence[JobAnswers] = (),
+    ) -> Listing:
+        """Read a folder of lines of a kind; ``own``: by name what a job has from the beginning, ``check`` refuses what can't be."""
         faults, lines, present, unread = list[tuple[Raw, str]](), list[LogLine](), BEGINNING, set[bytes]()
         reading = LogFolder(path).read({})
-        for raw in sorted(reading.lines, key=_sequence):
+        for raw in sorted(reading.lines, key=sequence_of):
             answers = [(job, answer) for job in jobs if (answer := job.of(raw.text)) is not None]
             if answers and len(answers) == len(jobs) and all(answer.since is None for _, answer in answers):
                 faults.append((raw, answers[0][1].refused))
@@ -64,10 +78,10 @@ class Listing(NamedTuple):
             took = (answer.since for job, answer in answers if answer.since is not None and job.tick == tick)
             since = next(took, present)
             try:
-                found = read_lines(raw.text, tick or "us", since)
+                found = read_lines(raw.text, tick or "us", since, kind)
                 for line in found:
-                    if line.arc is not None and automaton is not None:
-                        automaton.check_arc(line.arc)
+                    if line.arc is not None and check is not None:
+                        check(line.arc)
             except AfaError as error:
                 faults.append((raw, str(error)))
                 continue
@@ -77,9 +91,9 @@ class Listing(NamedTuple):
             present = max(present, found[-1].at)
         faults += [(Raw(b"", name, 0), reason) for name, reason in reading.faults]
         faults += [(raw, "expected a whole line but got one that no newline ends yet") for raw in reading.open]
-        versions = Versions(LineVersion(line, BEGINNING, FOREVER) for line in ([] if automaton is None else _own(automaton)))
+        versions = Versions(LineVersion(line, BEGINNING, FOREVER) for line in _own(own))
         versions.take(lines)
-        return cls(versions, faults, tick, frozenset(unread), bool(jobs))
+        return cls(versions, faults, tick, frozenset(unread), bool(jobs), kind)
 
     def all(self) -> list[Listed]:
         """Return all versions, by name and beginning."""
@@ -114,7 +128,7 @@ class Listing(NamedTuple):
         """Return in words until when an arc is in force."""
         return WHEN_READ if each.ends_now else f"{_said(each.re, self.tick)}{' (not read yet)' * each.end_unread}"
 
-    def one(self, name: str, at: int | str | None) -> Arc:
+    def one(self, name: str, at: int | str | None) -> Any:
         """Return the only arc of a name that is in force at an instant and beyond, else raise `ChangeError`.
 
         ``at=None``: when a line is read that is written now.
@@ -130,15 +144,19 @@ class Listing(NamedTuple):
             return lasting[0].arc
         there = ", ".join(f"{x.arc!r} in [{self.begin_of(x)}, {self.end_of(x)})" for x in lasting or found[-1:])
         when = "from now on" if at is None else f"from {at} on"
-        raise ChangeError(f"expected one arc named {name!r} {when} but got {there if lasting else f'none; the last: {there}'}")
+        raise ChangeError(
+            f"expected one {self.kind.word} named {name!r} {when} but got {there if lasting else f'none; the last: {there}'}"
+        )
 
-    def last(self, name: str) -> Arc:
+    def last(self, name: str) -> Any:
         """Return the arc of a name that began last; `ChangeError` if no arc has it."""
         found = self.named(name)
         if not found:
             known = sorted({str(each.arc.name) for each in self.all()})
             there = ", ".join(map(repr, known)) or "none has a name"
-            raise ChangeError(f"expected the name of an arc but got {name!r}{did_you_mean(name, known)}; there are: {there}")
+            a = "an" if self.kind is ARC else "a"
+            hint = did_you_mean(name, known)
+            raise ChangeError(f"expected the name of {a} {self.kind.word} but got {name!r}{hint}; there are: {there}")
         return found[-1].arc
 
 
@@ -146,14 +164,15 @@ def _said(t: int, tick: str | None) -> str:
     return {BEGINNING: "the beginning", FOREVER: "forever"}.get(t) or (as_iso(t, tick) if tick in ISO else str(t))
 
 
-def _own(automaton: Automaton) -> Iterable[LogLine]:
-    for place, arc in enumerate(automaton.arcs):
-        if arc.name is not None:
+def _own(own: Iterable[tuple[str | None, Any]]) -> Iterable[LogLine]:
+    for place, (name, arc) in enumerate(own):
+        if name is not None:
             identity = digest(["own", place])
-            yield LogLine(BEGINNING, BEGINNING, INSERT, identity, identity, arc.name, FOREVER, arc)
+            yield LogLine(BEGINNING, BEGINNING, INSERT, identity, identity, name, FOREVER, arc)
 
 
-def _sequence(raw: Raw) -> int:
+def sequence_of(raw: Raw) -> int:
+    """Return the place of a line in the order in which lines were written."""
     found = (object_in(raw.text) or {}).get("sequence", 0)
     return found if type(found) is int else 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from afa.arclog.answers import answered
-from afa.arclog.lines import NOW, read_lines
+from afa.arclog.lines import ARC, NOW, LineKind, read_lines
 from afa.arclog.listing import Listing
 from afa.change import Change
 from afa.errors import AfaError
@@ -22,7 +22,86 @@ from afa.model.instant_texts import instant
 Instant = datetime | str | int | None
 
 
-class LogWriter:
+class LineWriter:
+    """Lines of a log in a folder, which is made if it does not exist; any number of processes may write it."""
+
+    _unit: str | None = None
+    """What an int is."""
+    _kind: LineKind = ARC
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).resolve()
+        self._last = 0  # the sequence of the last line
+        self._file: Path | None = None  # what was written last
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:  # a file of that name or above it, or no permission
+            raise AfaError(f"expected the folder of {self._kind.log} but {self.path} can't be one: {error.strerror}") from error
+
+    @property
+    def file(self) -> str:
+        """The name of the file that was written last, and not taken back."""
+        return "" if self._file is None else self._file.name
+
+    def _write(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> None:
+        self._put(*self._line(line, at, until, known))
+
+    def _line(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> tuple[str, int]:
+        """Return a line as text, checked, and its sequence."""
+        now = instant(datetime.now(timezone.utc), "now")
+        line["at"] = self._instant(at, "at", now)
+        if until is not None:
+            line["until"] = self._instant(until, "until", now)
+        if self._unit is not None and int in (type(line["at"]), type(line.get("until"))):
+            line["tick"] = self._unit
+        sequence = line["sequence"] = max(now, self._last + 1)
+        line["id"] = uuid.uuid4().hex if known is None else known
+        text = json.dumps(line)
+        self._check(text)
+        return text, sequence
+
+    def _instant(self, at: Instant, what: str, now: int) -> Any:
+        """Return an instant as a line has it; ``now``: the clock, in microseconds."""
+        if at is None:
+            return NOW
+        return at.isoformat() if isinstance(at, datetime) else at
+
+    def _check(self, text: str) -> None:
+        """Refuse what no reader would take."""
+        for line in read_lines(text, "ns" if self._unit == "ns" else "us", 0, self._kind):
+            if line.arc is not None:
+                self._check_brought(line.arc)
+
+    def _check_brought(self, brought: Any) -> None:
+        """Refuse what the operators can't take, as far as that is known."""
+
+    def _put(self, text: str, sequence: int) -> None:
+        name = f"{sequence}-{uuid.uuid4().hex}.json"
+        try:
+            write_text(self.path / name, f"{text}\n")  # at first in a hidden file, which no reader takes
+        except OSError as error:  # it is full, say, or nobody may write there
+            raise AfaError(
+                f"expected the folder of {self._kind.log}, to write a line, but got {self.path}: {error.strerror}"
+            ) from error
+        self._last, self._file = sequence, self.path / name
+
+    def take_back(self) -> None:
+        """Remove what was written last, once; for a line that the operator it was meant for has refused.
+
+        Raises
+        ------
+        AfaError
+            The file can't be removed.
+        """
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise AfaError(f"expected to take a line back but {file} can't be removed: {error.strerror}") from error
+
+
+class LogWriter(LineWriter):
     """An arc log in a folder, to be written; any number of processes may write it.
 
     Parameters
@@ -33,21 +112,12 @@ class LogWriter:
         The automaton for whose schemas the arcs' functions are written.
     """
 
-    _unit: str | None = None
-    """What an int is."""
-
     def __init__(self, path: str | Path, automaton: Automaton) -> None:
         automaton = getattr(automaton, "automaton", automaton)  # of a query
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        self.path = Path(path).resolve()
         self._automaton = automaton
-        self._last = 0  # the sequence of the last line
-        self._file: Path | None = None  # what was written last
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:  # a file of that name or above it, or no permission
-            raise AfaError(f"expected the folder of an arc log but {self.path} can't be one: {error.strerror}") from error
+        super().__init__(path)
 
     def insert(self, arc: Arc, *, at: Instant = None, until: Instant = None, id: str | int | None = None) -> None:
         """Write a line that puts an arc in force.
@@ -145,57 +215,8 @@ class LogWriter:
         self._automaton.check_arc(arc)
         return arc.to_json(self._automaton)
 
-    def _write(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> None:
-        self._put(*self._line(line, at, until, known))
-
-    def _line(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> tuple[str, int]:
-        """Return a line as text, checked, and its sequence."""
-        now = instant(datetime.now(timezone.utc), "now")
-        line["at"] = self._instant(at, "at", now)
-        if until is not None:
-            line["until"] = self._instant(until, "until", now)
-        if self._unit is not None and int in (type(line["at"]), type(line.get("until"))):
-            line["tick"] = self._unit
-        sequence = line["sequence"] = max(now, self._last + 1)
-        line["id"] = uuid.uuid4().hex if known is None else known
-        text = json.dumps(line)
-        self._check(text)
-        return text, sequence
-
-    def _instant(self, at: Instant, what: str, now: int) -> Any:
-        """Return an instant as a line has it; ``now``: the clock, in microseconds."""
-        if at is None:
-            return NOW
-        return at.isoformat() if isinstance(at, datetime) else at
-
-    def _check(self, text: str) -> None:
-        """Refuse what no reader would take."""
-        for line in read_lines(text, "ns" if self._unit == "ns" else "us", 0):
-            if line.arc is not None:
-                self._automaton.check_arc(line.arc)
-
-    def _put(self, text: str, sequence: int) -> None:
-        name = f"{sequence}-{uuid.uuid4().hex}.json"
-        try:
-            write_text(self.path / name, f"{text}\n")  # at first in a hidden file, which no reader takes
-        except OSError as error:  # it is full, say, or nobody may write there
-            raise AfaError(f"expected the folder of an arc log, to write a line, but got {self.path}: {error.strerror}") from error
-        self._last, self._file = sequence, self.path / name
-
-    def take_back(self) -> None:
-        """Remove what was written last, once; for a line that the operator it was meant for has refused.
-
-        Raises
-        ------
-        AfaError
-            The file can't be removed.
-        """
-        file, self._file = self._file, None
-        try:
-            if file is not None:
-                file.unlink(missing_ok=True)
-        except OSError as error:
-            raise AfaError(f"expected to take a line back but {file} can't be removed: {error.strerror}") from error
+    def _check_brought(self, brought: Arc) -> None:
+        self._automaton.check_arc(brought)
 
 
 def _name(name: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from afa.model.automaton import Automaton
 
 WIDE = 10_000
 """The width of a table that does not go to a terminal: an arc is a line."""
+Row = tuple[str, ...]
 COLUMNS = ("name", "from", "until", "arc", "fence", "transfer")
 
 
@@ -36,24 +38,24 @@ def write_swap(
     fence, transfer, arc = parts
     if (arc is None) is (fence is None and transfer is None):
         raise CommandError(f"expected --fence, --transfer or both, or --arc, but got {'none of them' if arc is None else 'both'}")
-    log, when = _log(folder, pattern, tick), _instant(at)
+    log, when = _log(folder, pattern, tick), instant_said(at)
     new = None if arc is None else Arc.from_json(arc)
     _one(log, name, when)
     log.swap(name, new, fence=fence, transfer=transfer, at=when)
-    typer.echo(f"swapped {name!r} {_said(at)}")
+    typer.echo(f"swapped {name!r} {said_of_instant(at)}")
 
 
 def write_insert(folder: Path, arc: str, pattern: str | None, at: str | None, until: str | None, tick: str | None) -> None:
     log, found = _log(folder, pattern, tick), Arc.from_json(arc)
-    log.insert(found, at=_instant(at), until=_instant(until))
-    typer.echo(f"inserted {found.name!r} {_said(at)}")
+    log.insert(found, at=instant_said(at), until=instant_said(until))
+    typer.echo(f"inserted {found.name!r} {said_of_instant(at)}")
 
 
 def write_end(folder: Path, name: str, pattern: str | None, at: str | None, tick: str | None) -> None:
-    log, when = _log(folder, pattern, tick), _instant(at)
+    log, when = _log(folder, pattern, tick), instant_said(at)
     _one(log, name, when)
     log.retract(name, at=when)
-    typer.echo(f"ended {name!r} {_said(at)}")
+    typer.echo(f"ended {name!r} {said_of_instant(at)}")
 
 
 def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
@@ -64,20 +66,30 @@ def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
     if not folder.is_dir():
         raise CommandError(f"{folder}: no such folder")
     known = _known(folder, pattern, tick)
-    unit, automaton = (_unit(tick), None) if known is None else (known.tick, known.automaton)
+    unit, automaton = (unit_said(tick), None) if known is None else (known.tick, known.automaton)
+    show_listings(folder, COLUMNS, _rows, lambda tick, jobs: Listing.of(folder, automaton, tick or unit, jobs))
+
+
+def show_listings(
+    folder: Path,
+    columns: Sequence[str],
+    rows: Callable[[Listing], tuple[Row, ...]],
+    listed: Callable[[str | None, Sequence[JobAnswers]], Listing],
+) -> None:
+    """Show what ``listed`` lists, given the tick of jobs, and these jobs, as `show_list` says."""
     jobs, wrong = answered(folder)
     running = [job for job in jobs if job.runs]
     tables = dict[Any, tuple[Listing, list[JobAnswers]]]()
     for job in running or sorted(jobs, key=lambda job: job.last)[-1:]:
-        found = Listing.of(folder, automaton, job.tick or unit, [job])
-        tables.setdefault((_rows(found), tuple(found.faults)), (found, []))[1].append(job)
+        found = listed(job.tick, [job])
+        tables.setdefault((rows(found), tuple(found.faults)), (found, []))[1].append(job)
     if not tables:
-        tables[None] = Listing.of(folder, automaton, unit), []
+        tables[None] = listed(None, ()), []
     console = Terminal(width=WIDE)
     for found, which in tables.values():
         if len(tables) > 1:
             console.print(Text(f"{', '.join(job.job for job in which)}:", style="bold"))
-        console.print(plain_table(COLUMNS, _rows(found)))
+        console.print(plain_table(columns, rows(found)))
         for raw, reason in found.faults:
             place = f"{raw.file}, line {raw.number}" if raw.number else raw.file
             tell(f"{folder}: {reason} ({place})")
@@ -85,9 +97,6 @@ def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
         tell(f"{folder}: {reason} ({name})")
     if jobs and not running:
         tell(f"{folder}: no job runs that follows it; so it was for the last one, {which[0].job}")
-
-
-Row = tuple[str, ...]
 
 
 def _rows(found: Listing) -> tuple[Row, ...]:
@@ -115,9 +124,9 @@ def _one(log: _Log, name: str, when: int | str | None) -> None:
 def _known(folder: Path, pattern: str | None, tick: str | None) -> About | None:
     """Return the job's arcs: those of a pattern, else what the last job that has followed the folder said of itself."""
     if pattern is not None:
-        return About(_automaton(pattern), (), _unit(tick))
+        return About(_automaton(pattern), (), unit_said(tick))
     found = about(folder)
-    return found if found is None or tick is None else found._replace(tick=_unit(tick))
+    return found if found is None or tick is None else found._replace(tick=unit_said(tick))
 
 
 def _log(folder: Path, pattern: str | None, tick: str | None) -> _Log:
@@ -138,18 +147,20 @@ def _automaton(pattern: str) -> Automaton:
     return found.automaton
 
 
-def _unit(tick: str | None) -> str | None:
+def unit_said(tick: str | None) -> str | None:
+    """Return the unit that --tick says."""
     if tick is not None and tick not in TICKS:
         raise CommandError(f"expected one of {', '.join(TICKS)} but got --tick {tick}")
     return tick
 
 
-def _instant(text: str | None) -> int | str | None:
+def instant_said(text: str | None) -> int | str | None:
     """Return a time as a line has it."""
     if text is None or text == NOW:
         return None
     return int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
 
 
-def _said(at: str | None) -> str:
+def said_of_instant(at: str | None) -> str:
+    """Return from when on a line holds, in words."""
     return "from when the job reads it on" if at in (None, NOW) else f"from {at} on"

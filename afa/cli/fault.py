@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from afa.cli.log import as_json, write_json
-from afa.errors import AfaError
+from afa.errors import AfaError, line_of
 
 
 class CommandError(AfaError):
@@ -20,20 +20,13 @@ class CommandError(AfaError):
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error with its notes as one line: its type where that is not one of ours, options as the command line has them.
+    """Return an error as `line_of` does, with options as the command line has them.
 
-    >>> one_line(ZeroDivisionError("division by zero"))
-    'ZeroDivisionError: division by zero'
     >>> one_line(AfaError('expected tick=, what one int of LE counts, but got none; give tick="ms", say'))
     'expected --tick, what one int of LE counts, but got none; give --tick ms, say'
-    >>> one_line(CommandError("no column 'le';\\n  it has: a, b"))
-    "no column 'le'; it has: a, b"
     """
-    notes = getattr(error, "__notes__", [])
-    text = "; ".join(" ".join(str(part).split()) for part in (error, *notes) if str(part).strip())
-    if isinstance(error, AfaError):
-        return text.replace("tick=,", "--tick,").replace('give tick="ms"', "give --tick ms")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = line_of(error)
+    return text.replace("tick=,", "--tick,").replace('give tick="ms"', "give --tick ms") if isinstance(error, AfaError) else text
 
 
 def tell(text: str, event: str = "note", level: str = "warning", **fields: Any) -> None:

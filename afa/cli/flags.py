@@ -143,6 +143,8 @@ FLAGS: dict[str, Flag] = {
         "131,072.", "ROWS", {"min": 1}),
     "arcs": Flag(Path | None, None, ORDER, "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect "
         "before the next batch.", "FOLDER"),
+    "rules": Flag(Path | None, None, ORDER, "Of a folder of rules: follow the log of rules in LOG; what `afa rules LOG add ..` "
+        "writes takes effect before the next batch.", "LOG"),
     "threads": Flag(int, 1, ORDER, "Match in so many threads, each for a part of the keys; what comes out is the "
         "same.", "N", {"min": 1}),
     "partial_matches": Flag(int, PARTIAL_MATCHES, ORDER, "At most N partial matches of a key at one step; with a row that brings "
@@ -207,7 +209,7 @@ Pattern = Annotated[
     typer.Argument(
         metavar="PATTERN",
         help="An automaton, a query or a temporal pattern: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
-        "as text: [bold]file.sase[/], [bold]file.sql[/].",
+        "as text: [bold]file.sase[/], [bold]file.sql[/]; a folder of such files is a set of rules.",
     ),
 ]
 Input = Annotated[str, typer.Argument(metavar="INPUT", help=FILE)]

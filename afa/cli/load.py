@@ -6,17 +6,11 @@ as fields of their types; the times are a field, too.
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import inspect
-import itertools
 import re
-import sys
-import traceback
-import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import typer
@@ -28,17 +22,19 @@ from afa.io.event_class import BESIDE, TIMES, event_class, is_field, times_among
 from afa.io.file_columns import TICKS
 from afa.io.text_files import FileSource, in_one_line
 from afa.language.bare_numbers import check_units
-from afa.language.query import TYPE, Query, over_named, query
+from afa.language.pattern_file import PATTERNS, imported, patterns_in, the_only
+from afa.language.query import TYPE, Query, over_named, query, times_unread
 from afa.language.sql_query import sql
-from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY
 from afa.model.event_order import fields_in
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
+from afa.rules.rule_texts import files_of
+from afa.rules.rules import Rules
 from afa.schema import Schema
 
-COUNTER = itertools.count()
-PATTERNS = (Automaton, Pattern)
+P = TypeVar("P")
 
 
 def load(pattern: str) -> Pattern:
@@ -57,11 +53,11 @@ def load(pattern: str) -> Pattern:
 
 
 def _only(file: str) -> Pattern:
-    there = {key: value for key, value in vars(_imported(Path(file), file)).items() if isinstance(value, PATTERNS)}
-    if len({id(value) for value in there.values()}) != 1:
+    there = patterns_in(imported(Path(file), file))
+    if the_only(there) is None:
         found = f"its patterns: {', '.join(sorted(there))}" if there else "it has no automaton and no query at all"
         raise CommandError(f"expected {file}:name, or one pattern in the file, but got {file!r}; {found}")
-    return pattern_of(next(iter(there.values())))
+    return pattern_of(the_only(there))
 
 
 def load_factory(pattern: str) -> Callable[..., Any]:
@@ -81,40 +77,12 @@ def _named(pattern: str) -> tuple[Any, str, str, list[str]]:
     file, colon, name = pattern.rpartition(":")
     if not colon or not file or not name.isidentifier():
         raise typer.BadParameter(f"expected file.py:name, file.sase or file.sql but got {pattern!r}", param_hint="PATTERN")
-    module = _imported(Path(file), file)
-    known = sorted(key for key, value in vars(module).items() if isinstance(value, PATTERNS))
+    module = imported(Path(file), file)
+    known = list(patterns_in(module))
     if not hasattr(module, name):
         there = f"its patterns: {', '.join(known)}" if known else "it has no automaton and no query at all"
         raise CommandError(f"{file} has no {name!r}; {there}")
     return getattr(module, name), file, name, known
-
-
-def _imported(path: Path, shown: str) -> types.ModuleType:
-    if not path.is_file():
-        raise CommandError(f"{shown}: {'not a file' if path.exists() else 'no such file'}")
-    name = f"afa_pattern_{path.stem}_{next(COUNTER)}"
-    loader = importlib.machinery.SourceFileLoader(name, str(path.resolve()))
-    spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before it runs: annotations of its schemas are resolved through it
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise CommandError(f"{shown}{_line(error, loader.path)}: {one_line(error)}") from error
-    finally:
-        sys.path.remove(str(path.resolve().parent))
-    return module
-
-
-def _line(error: BaseException, path: str) -> str:
-    """``:12`` for the last line of the file that took part."""
-    if isinstance(error, SyntaxError) and error.filename == path:
-        return f":{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return f":{lines[-1]}" if lines else ""
 
 
 SUFFIXES = (".sase", ".sql")
@@ -125,58 +93,143 @@ def is_query(pattern: str) -> bool:
     return Path(pattern).suffix.lower() in SUFFIXES
 
 
+def is_set(pattern: str) -> bool:
+    """Return whether it is a folder of rules."""
+    return Path(pattern).is_dir()
+
+
 def load_query(job: CommandRequest, source: FileSource, given: Pattern | None = None) -> tuple[Query, CommandRequest]:
     """Read a query over the columns of an input; return it with the job that it asks for.
 
     ``given``: what ``file.py:name`` is; None: the pattern is the file of a query.
     """
+    if is_set(job.pattern):
+        raise CommandError(f"expected one pattern but got {job.pattern}, a folder of rules; afa run and afa serve take it")
     if job.window is not None or job.keys:
         said = "--key" if job.keys else "--window"
         raise CommandError(f"{said} can't be combined with {job.pattern} because the query says it itself")
-    written = _text(job.pattern) if given is None else given
-    kinds, asked = source.kinds(), job.tick
-    le = job.time or _time(kinds, written if is_sql(job.pattern) else None)
+    asked, written = job.tick, _text(job.pattern) if given is None else given
+    statement = written if is_sql(job.pattern) and isinstance(written, str) else None
+
+    def read(job: CommandRequest, kinds: dict[str, Any], needed: set[str | None]) -> tuple[Query, set[str]]:
+        made = _read(job, written, kinds, needed)
+        return made, _orders(made, statement)
+
+    found, job, kinds = _over_columns(job, source, [statement], read)
+    if asked is not None and found.tree.tick not in (None, asked):
+        raise CommandError(f"{job.pattern}: expected --tick {found.tree.tick}, as the query says, but got {asked}; leave it out")
+    job = job._replace(tick=found.tree.tick or job.tick)
+    own = asked or getattr(given, "tick", None)
+    _check_tick(job, kinds, source, [(each, own) for each in getattr(found, "links", (found,))])
+    job = job._replace(keys=names_of(found.key, "key"), order_by=found.tree.order)
+    columns = {field.name for field in Schema.of(found.event, "event").fields}
+    job = job._replace(made=tuple(name for name in job.keys if name not in columns))
+    return found, job.in_ticks(kinds, found.event)
+
+
+OF_SETS = (
+    *("form", "time", "until", "diff", "insert", "retract", "key", "window", "tick", "lateness", "late", "type", "batch", "end"),
+    *("output", "matches", "quiet", "rules", "partial_matches", "max_bytes", "longest", "force", "metrics", "log", "state"),
+    *("state_every", "follow", "output_format", "output_id"),
+)
+"""Options that a folder of rules takes."""
+NOT_OF_SETS = {
+    **dict.fromkeys(("id", "on_repeat", "version", "remember"), "a set does not know its events by ids"),
+    "order_by": "each rule says how it orders events of one time",
+    "speculation": "what a set tells is not held back",
+    "arcs": "its arcs are those of many patterns; --rules changes its rules while they run",
+    "vary": "it calls one function, which makes patterns",
+    "threads": "a set runs in one",
+    **dict.fromkeys(("members", "collapse", "having", "reasons", "report"), "it is told of the matches of one pattern"),
+}
+
+
+def load_rules(job: CommandRequest, source: FileSource) -> tuple[Rules, CommandRequest]:
+    """Read the rules of a folder over the columns of an input, or over the class of its files of Python, if they have one."""
+    for name in job.said:
+        if name not in OF_SETS:
+            why = NOT_OF_SETS.get(name, "a set does not know it")
+            raise CommandError(f"--{name.replace('_', '-')} can't be combined with {job.pattern}, a folder of rules, because {why}")
+    if job.output is not None and Path(job.output).resolve().parent == Path(job.pattern).resolve():
+        raise CommandError(f"can't write {job.output}: it is in {job.pattern}, where each file is a rule")
+    given, asked = files_of(job.pattern, empty=job.rules is not None), job.tick
+    texts = [text for text in given.values() if isinstance(text, str)]
+    patterns = [pattern_of(found) for found in given.values() if not isinstance(found, str)]
+    own = next((found.event for found in patterns if found.event is not None), None)
+
+    def read(job: CommandRequest, kinds: dict[str, Any], needed: set[str | None]) -> tuple[Rules, set[str]]:
+        def over(without: Collection[str]) -> Rules:
+            event = own or _event(_type_among(texts, job, kinds), job, kinds, needed, without)
+            return Rules(given, event=event, key=job.key, tick=job.tick, type=job.type)
+
+        made = over(())
+        each = [set(times_unread(rule.pattern)) for rule in made.rules.values() if isinstance(rule.pattern, Query)]
+        unread = set.intersection(*each) if each and own is None and job.rules is None else set[str]()
+        made = over(unread) if unread else made
+        return made, set().union(*(_orders(rule.pattern, rule.text) for rule in made.rules.values()))
+
+    found, job, kinds = _over_columns(job, source, texts, read)
+    queries = [(rule.pattern, asked or (None if rule.text else rule.pattern.tick)) for rule in found.rules.values()]
+    _check_tick(job, kinds, source, [each for each in queries if isinstance(each[0], Query)])
+    read_as = [rule.pattern for rule in found.rules.values()]
+    if job.window is not None and job.rules is None and all(QUERY in each.traits or each.window is not None for each in read_as):
+        raise CommandError(f"--window can't be combined with {job.pattern} because each rule says it itself")
+    return found, job._replace(keys=()).in_ticks(kinds, found.event)
+
+
+def _type_among(texts: Sequence[str], job: CommandRequest, kinds: dict[str, Any]) -> str:
+    """Return what events are called: as the first text does, where no column holds types."""
+    named = next((found for text in texts if (found := TYPE.search(text))), None)
+    return "Event" if named is None or {job.type, "type"} & set(kinds) else named[1]
+
+
+def _orders(found: Any, text: str | None) -> set[str]:
+    """Return the fields that order a query's rows, and of which no value may be missing: that would cost a half more."""
+    tree = getattr(found, "tree", None)
+    return set() if tree is None or "NULLS" in str(text).upper() else {*fields_in(tree.order)}
+
+
+def _over_columns(
+    job: CommandRequest, source: FileSource, statements: Iterable[str | None], read: Callable[..., tuple[P, set[str]]]
+) -> tuple[P, CommandRequest, dict[str, Any]]:
+    """Return what is read over the columns of an input, the job with its column of times and its tick, and the columns' types."""
+    kinds = source.kinds()
+    le = job.time or _time(kinds, statements)
     guesses = [kinds]
     if source.blank:  # any types do that the query can be read with
         le = le or next((name for name in ("le", *TIMES, *kinds) if name in kinds), None)
         known = {job.type or "type": pa.string(), le: pa.timestamp("ms")}
         guesses = [{name: known.get(name, kind) for name in kinds} for kind in (pa.float64(), pa.string())]
     job = job._replace(time=le, tick=job.tick or "ms")
-    found, kinds = _of_some(job, written, guesses, {*fields_in(job.order_by), *source.full})
-    if asked is not None and found.tree.tick not in (None, asked):
-        raise CommandError(f"{job.pattern}: expected --tick {found.tree.tick}, as the query says, but got {asked}; leave it out")
-    tick = found.tree.tick or job.tick
+    needed: set[str | None] = {*fields_in(job.order_by), *source.full}
+    for kinds in guesses:
+        try:
+            found, orders = read(job, kinds, needed)
+            if not orders <= {*needed, le}:
+                found, _ = read(job, kinds, needed | orders)
+            return found, job, kinds
+        except AfaError as error:
+            if kinds is guesses[-1]:
+                said = one_line(AfaError(str(error).splitlines()[0]))
+                raise CommandError(f"{job.pattern}: {said}") from error
+    raise AssertionError
+
+
+def _check_tick(job: CommandRequest, kinds: dict[str, Any], source: FileSource, queries: Iterable[tuple[Any, str | None]]) -> None:
+    """Refuse a tick that no timestamps have, and, where times are some, bare numbers that stand for them.
+
+    Each query comes with the tick that was said for it; None: nobody has.
+    """
     whole = all(pa.types.is_integer(kinds[name]) for name in (job.time or "le", job.until or "re") if name in kinds)
-    if tick not in TICKS and not whole:
+    if job.tick not in TICKS and not whole:
         units = ", ".join(TICKS)
-        raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
+        raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {job.tick!r}")
     if not whole and not source.blank:
         try:
-            for link in getattr(found, "links", (found,)):
-                check_units(link, asked or getattr(given, "tick", None), set(times_among(kinds)), "--tick")
+            for each, asked in queries:
+                check_units(each, asked, set(times_among(kinds)), "--tick")
         except AfaError as error:
             raise CommandError(f"{job.pattern}: {one_line(error)}") from error
-    job = job._replace(keys=names_of(found.key, "key"), order_by=found.tree.order, tick=tick)
-    columns = {field.name for field in Schema.of(found.event, "event").fields}
-    job = job._replace(made=tuple(name for name in job.keys if name not in columns))
-    return found, job.in_ticks(kinds, found.event)
-
-
-def _of_some(
-    job: CommandRequest, written: str | Pattern, guesses: list[dict[str, Any]], needed: set[str | None]
-) -> tuple[Query, dict[str, Any]]:
-    """Return the query over columns of the first types that it can be read with, and these types."""
-    kinds = guesses[0]
-    try:
-        tree = _read(job, written, kinds, needed).tree
-        if not (is_sql(job.pattern) and "NULLS" in str(written).upper()):  # an order of what may be missing costs a half more
-            needed = needed | {*fields_in(tree.order)}
-        return _read(job, written, kinds, needed), kinds
-    except AfaError as error:
-        if len(guesses) > 1:
-            return _of_some(job, written, guesses[1:], needed)
-        said = one_line(AfaError(str(error).splitlines()[0]))
-        raise CommandError(f"{job.pattern}: {said}") from error
 
 
 def _text(file: str) -> str:
@@ -187,10 +240,10 @@ def _text(file: str) -> str:
 def _read(job: CommandRequest, written: str | Pattern, kinds: dict[str, Any], needed: set[str | None]) -> Query:
     told: dict[str, Any] = {"tick": job.tick, "order_by": job.order_by}
     text = written if isinstance(written, str) else ""
-    named = None if is_sql(job.pattern) or {job.type, "type"} & set(kinds) else TYPE.search(text)
+    name = _type_among([] if is_sql(job.pattern) else [text], job, kinds)
 
     def read(without: Collection[str]) -> Query:
-        event = _event(named[1] if named else "Event", job, kinds, needed, without)
+        event = _event(name, job, kinds, needed, without)
         if not isinstance(written, str):
             found: Any = written.over(lambda: event, type=job.type, **told)
             return found  # type: ignore[no-any-return]
@@ -204,9 +257,9 @@ def is_sql(pattern: str) -> bool:
     return Path(pattern).suffix.lower() == ".sql"
 
 
-def _time(kinds: dict[str, Any], statement: Any) -> str | None:
-    """Return the column of times, where none is named: that of ORDER BY, or the only one that holds some."""
-    ordered = ORDER.search(statement) if statement else None
+def _time(kinds: dict[str, Any], statements: Iterable[str | None]) -> str | None:
+    """Return the column of times, where none is named: that of the first ORDER BY, or the only one that holds some."""
+    ordered = next((found for text in statements if text and (found := ORDER.search(text))), None)
     for name in kinds:
         if ordered and name.lower() == ordered[1].lower():
             return name

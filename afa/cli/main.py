@@ -16,6 +16,7 @@ from afa.cli import flags as o
 from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import plain_exit
 from afa.cli.flags import FLAGS, OF_INPUT, Command, Pattern, option, takes
+from afa.cli.rule_commands import app as rules_app
 
 app = typer.Typer(
     add_completion=False,
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(arcs_app, name="arcs")
+app.add_typer(rules_app, name="rules")
 BOUNDS = ("threads", "partial_matches", "max_bytes")
 OF_HISTORY = ("time", "key", "until", "diff", "type", "window", "tick", "order_by", "end")
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from afa.cli.fault import CommandError
-from afa.cli.load import is_query, load, load_query
+from afa.cli.load import is_query, is_set, load, load_query, load_rules
 from afa.cli.request import CommandRequest
 from afa.io.file_columns import TICKS
 from afa.io.text_files import FileSource
@@ -15,6 +15,9 @@ from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
 from afa.schema import Schema
+
+SETS = ("run", "serve")
+"""The commands that take a folder of rules."""
 
 
 class PatternRun(NamedTuple):
@@ -27,6 +30,11 @@ class PatternRun(NamedTuple):
     @classmethod
     def of(cls, job: CommandRequest, given: Pattern | None, source: FileSource, command: str = "run") -> PatternRun:
         """Bind the pattern of a job to its source; ``given``: the result of `given_pattern`."""
+        if given is None and is_set(job.pattern) and command in SETS:
+            rules, job = load_rules(job, source)
+            return cls(job, rules, source)
+        if job.rules is not None:
+            raise CommandError(f"--rules needs a folder of rules in place of {job.pattern}")
         if given is None or QUERY in given.traits:
             query, job = load_query(job, source, given)
             return cls(job, query, source)
@@ -56,11 +64,11 @@ class PatternRun(NamedTuple):
 
 
 def given_pattern(pattern: str, takes_none: str | None = None) -> Pattern | None:
-    """Return the pattern of that name; None: it is the file of a query, to be read with the columns of the input.
+    """Return the pattern of that name; None: the file of a query, or a folder of rules, to be read with the columns of the input.
 
     ``takes_none``: why the command takes no temporal pattern, which is refused then.
     """
-    found = None if is_query(pattern) else load(pattern)
+    found = None if is_query(pattern) or is_set(pattern) else load(pattern)
     if takes_none is not None and found is not None and TEMPORAL in found.traits:
         raise CommandError(f"expected an automaton or a query but got {pattern}, a temporal pattern: {takes_none}")
     return found

@@ -53,6 +53,7 @@ class CommandRequest(NamedTuple):
     matches: int = 20
     quiet: bool = False
     arcs: str | None = None
+    rules: str | None = None
     vary: tuple[str, ...] = ()
     threads: int = 1
     partial_matches: int | None = PARTIAL_MATCHES

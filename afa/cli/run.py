@@ -11,11 +11,12 @@ from afa import Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, tell
-from afa.cli.follow import Follow, make_log
+from afa.cli.follow import Follow, RuleFollow, make_folder, make_log
 from afa.cli.metrics_server import served
 from afa.cli.opened_input import opened, tell_faults
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
+from afa.cli.rule_output import RuleOutput
 from afa.cli.run_loop import RunLoop
 from afa.cli.run_metrics import RunMetrics
 from afa.cli.screen import Screen, Summary
@@ -30,6 +31,8 @@ from afa.io.whole_file import write_text
 from afa.language.stacked_query import StackedQuery
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
+from afa.rules.rule_log import RULE
+from afa.rules.rules import Rules
 
 OPTIONS = (
     "key",
@@ -60,8 +63,11 @@ def run(job: CommandRequest) -> None:
         except AutomatonError as error:
             raise CommandError(f"{job.pattern}: {error}") from error
     check_output(job.output, None, reads(job), job.force)
-    if job.arcs is not None and comes_once(job.file):  # its first row may be late: the arc log is there before it
-        make_log(job.arcs, given, job.tick)
+    if comes_once(job.file):  # its first row may be late: the log is there before it
+        if job.arcs is not None:
+            make_log(job.arcs, given, job.tick)
+        if job.rules is not None:
+            make_folder(job.rules, RULE)
     with served(job.metrics) as metrics:
         made = PatternRun.of(job, given, opened(job))
         check_threads(made)
@@ -82,7 +88,8 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
     stacked = isinstance(made.pattern, StackedQuery)  # of which nothing is advised
     advice = Advice(made.pattern) if QUERY in made.pattern.traits and not stacked else None
     batches_in = Input(job, source, made.events, advice)
-    with Screen(job, batches_in.total) as screen:
+    is_set = isinstance(made.pattern, Rules)
+    with Screen(job, batches_in.total, is_set) as screen:
         tables = iter(batches_in)
         first = next(tables)
         summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
@@ -91,11 +98,11 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
         loop = RunLoop(made, operator, batches_in, first, summary, screen)
         if isinstance(operator, Reasons) and batches_in.times is not None:  # whose sentences tell times where the input has some
             operator.tell_times(getattr(batches_in.times.times.type, "tz", None))
-        _drive(loop, job, itertools.chain([first], tables), batches_in)
+        _drive(loop, made, itertools.chain([first], tables), batches_in)
         loop.finish()
     tell_faults(source, job)
     why = ""
-    if not (summary.inserted or stacked) and not job.id and not (job.quiet and job.report is None):
+    if not (summary.inserted or stacked or is_set) and not job.id and not (job.quiet and job.report is None):
         again = Input(job, opened(job._replace(late="drop")), made.events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
@@ -105,17 +112,22 @@ def _run(made: PatternRun, operator: Any, metrics: RunMetrics | None) -> None:
         tell(f"no match: {why}", "no match", "info")
 
 
-def _drive(loop: RunLoop, job: CommandRequest, tables: Iterable[Any], batches_in: Input) -> None:
+def _drive(loop: RunLoop, made: PatternRun, tables: Iterable[Any], batches_in: Input) -> None:
     """Push all batches; at the end what `--end` promises."""
+    job = made.job
     if job.arcs is not None:
         loop.follow = Follow(job.arcs, loop.operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
+    if job.rules is not None and isinstance(made.pattern, Rules) and isinstance(loop.form, RuleOutput):
+        name = f"afa run {job.pattern} {job.file}"
+        loop.rules = RuleFollow(job.rules, made.pattern, loop.operator, loop.form, made.job.tick, name)
     with writing(job.output, loop.schema) as loop.write:
         for table in tables:
             loop.take(table)
         loop.summary.look(loop.operator)
         loop.push(Punctuation(batches_in.end))
-        if loop.follow is not None:
-            loop.follow.finish()
+        for log in (loop.follow, loop.rules):
+            if log is not None:
+                log.finish()
 
 
 def explaining(operator: Any, job: CommandRequest) -> Any:

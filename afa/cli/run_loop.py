@@ -8,14 +8,16 @@ from typing import Any
 from afa import ClosureError, LateEventError, Punctuation
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, one_line
-from afa.cli.follow import Follow
+from afa.cli.follow import Follow, RuleFollow
 from afa.cli.output_form import form_of_changes
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun
+from afa.cli.rule_output import RuleOutput
 from afa.cli.screen import Screen, Summary
 from afa.errors import AfaError
 from afa.io.settled_order import in_settled_order
 from afa.model.arc import TIMEOUT
+from afa.rules.rules import Rules
 from punctuation.sources import BoundedDisorder
 
 
@@ -25,6 +27,8 @@ class RunLoop:
     write: Callable[[Any], None]
     follow: Follow | None = None
     """What brings arcs from an arc log, before each batch."""
+    rules: RuleFollow | None = None
+    """What brings rules from a log of rules, likewise."""
 
     def __init__(
         self,
@@ -40,8 +44,7 @@ class RunLoop:
         self._job, self._settled = made.job, settled
         job = made.job
         self.links = getattr(operator, "links", (operator,))
-        shown = made.pattern.shown if job.collapse is None else operator._core.shown
-        self.form = OutputTable(self.links[-1], shown, job.keys, first, batches_in.times, job.reasons)
+        self.form = output_of(made, operator, first, batches_in.times)
         self.formed = form_of_changes(job, self.form.schema)
         self.schema = self.formed(self.form.schema.empty_table()).schema
         self.promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
@@ -59,22 +62,38 @@ class RunLoop:
         batch = [self.form.none, *items]
         if self.follow is not None:
             batch.insert(1, self.follow.poll())
+        for part in () if self.rules is None else said(self.rules.brought, self._batches.end):
+            self._tell(part)
         for part in said(lambda: self.operator.push_many(batch, net=self._net), self._batches.end):
             if not isinstance(part, Punctuation):
-                found = self.form.in_schema(part)
-                found = in_settled_order(found) if self._settled else found
-                self.summary.count(self.form.les(found), found["diff"].to_numpy(), self._batches.latest)
-                self._screen.show(found, self.summary)
-                self.write(self.formed(found))
+                self._tell(part)
         if self.follow is not None:
             self.follow.tell()
+
+    def _tell(self, part: Any) -> None:
+        """Count, show and write changes."""
+        found = self.form.in_schema(part)
+        found = in_settled_order(found) if self._settled else found
+        self.summary.count(self.form.les(found), found["diff"].to_numpy(), self._batches.latest)
+        self._screen.show(found, self.summary)
+        self.write(self.formed(found))
 
     def finish(self) -> None:
         """Say how the run has ended."""
         self.summary.finish(self.links[0].statistics, self._batches.end)
-        if not self._job.quiet and any(arc.kind == TIMEOUT for link in self.links for arc in link._core.automaton.arcs):
+        automata = () if isinstance(self.form, RuleOutput) else (link._core.automaton for link in self.links)
+        if not self._job.quiet and any(arc.kind == TIMEOUT for automaton in automata for arc in automaton.arcs):
             self.summary.open = _still_open(self.links[-1])
         self._screen.finish(self.summary)
+
+
+def output_of(made: PatternRun, operator: Any, first: Any, times: Any) -> OutputTable | RuleOutput:
+    """Return the form of what leaves an operator; ``first``: the first batch of the input, ``times``: the type of its times."""
+    job, pattern = made.job, made.pattern
+    if isinstance(pattern, Rules):
+        return RuleOutput(operator, pattern, first, times, fixed=job.output is not None)
+    shown = pattern.shown if job.collapse is None else operator._core.shown
+    return OutputTable(getattr(operator, "links", (operator,))[-1], shown, job.keys, first, times, job.reasons)
 
 
 def _still_open(operator: Any) -> int | str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, get_type_hints
 from afa.errors import AfaError
 from afa.io.text_files import FileSource
 from afa.operator.statistics import SLOW, TOTAL, Statistics, statistics_of
+from afa.rules.rule_set_operator import RuleSetOperator, RuleSetStatistics
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 
@@ -32,6 +33,7 @@ class HeldNumbers(NamedTuple):
     statistics: list[Statistics]
     memory: int
     watermark: int
+    rules: RuleSetStatistics | None = None
 
 
 class RunMetrics:
@@ -95,18 +97,34 @@ class RunMetrics:
             for place, link in enumerate(links):
                 family.add_metric([str(place)][: len(labels)], getattr(link, name))
             yield family
+        rules = None if self.held is None else self.held.rules
+        if rules is not None:
+            yield GaugeMetricFamily("afa_held", "Changes of events held, for rules that begin in the past.", value=rules.held)
+            yield CounterMetricFamily("afa_late", told_of(Statistics)["late"][1], value=rules.late)
+            for name in ("partial_matches", "matches"):
+                family = GaugeMetricFamily(f"afa_rule_{name}", told_of(Statistics)[name][1], labels=["rule"])
+                known = {rule: getattr(each, name, None) for rule, each in rules.rules.items()}
+                for rule, value in known.items():
+                    if value is not None:
+                        family.add_metric([rule], value)
+                yield family
 
     def look(self) -> None:
         """Look at what is held; not if that would take more than `SHARE` of the time, or a call lasts: then all is as it was."""
         with self._lock:
             if self._operator is None or time.monotonic() - self._looked < self._cost / SHARE:
                 return
-            cores = [link._core for link in getattr(self._operator, "links", (self._operator,))]
-            calls = cores[0].calls
+            operator = self._operator
+            if isinstance(operator, RuleSetOperator):
+                calls, look = operator._calls, lambda: HeldNumbers([], 0, BEGINNING, operator.statistics)
+            else:
+                cores = [link._core for link in getattr(operator, "links", (operator,))]
+                calls = cores[0].calls
+                look = functools.partial(calls.call, _held, cores)
             if calls.lock.acquire(timeout=WAIT):
                 try:
                     began = time.monotonic()
-                    self.held = calls.call(_held, cores)
+                    self.held = look()
                     self._looked = time.monotonic()
                     self._cost = self._looked - began
                 finally:

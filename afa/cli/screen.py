@@ -21,6 +21,7 @@ from afa.io.column_texts import in_text, json_texts
 from afa.io.file_bytes import STREAM
 from afa.operator.members import MEMBERS
 from afa.operator.statistics import statistics_of
+from afa.rules.rule_set_operator import RuleSetOperator
 from punctuation.time import FOREVER
 
 MANY = 10_000
@@ -70,13 +71,17 @@ class Summary:
         found = [operator.statistics if core is None else core.calls.call(statistics_of, core, False) for core in cores]
         self._unseen = 0
         self.late = found[0].late
-        self.state = max(self.state, sum(statistics.state_size for statistics in found))
-        self.keys = max(self.keys, found[0].keys)
+        if isinstance(operator, RuleSetOperator):  # which does not count the keys of its rules
+            sizes = [found[0].held, *(getattr(each, "partial_matches", None) or 0 for each in found[0].rules.values())]
+        else:
+            sizes = [statistics.state_size for statistics in found]
+            self.keys = max(self.keys, found[0].keys)
+        self.state = max(self.state, sum(sizes))
 
     def finish(self, statistics: Any, end: int) -> None:
         """Note what is left when ``end`` is promised."""
         self.not_final = int(self._top[1, self._top[0] >= end].sum())
-        self.late, self.pending = statistics.late, statistics.pending
+        self.late, self.pending = statistics.late, getattr(statistics, "pending", 0)
 
     @property
     def saved(self) -> list[Any]:
@@ -128,8 +133,8 @@ class Summary:
 class Screen:
     """Standard output for changes, standard error for the rest; one console where both are the same terminal."""
 
-    def __init__(self, job: CommandRequest, total: int) -> None:
-        self._job = job
+    def __init__(self, job: CommandRequest, total: int, union: bool = False) -> None:
+        self._job, self._union = job, union  # whether columns are those of many patterns, of which a match has some
         self._err = Terminal(stderr=True)
         both = sys.stdout.isatty() and self._err.is_terminal and not as_json()
         self._out = self._err if both else Terminal()
@@ -188,7 +193,9 @@ class Screen:
     def _line(self, row: dict[str, Any]) -> str:
         sign = "+" if row["diff"] > 0 else "-"
         left = ("le", "re", "diff", *([MEMBERS] if self._job.members else []), *([BECAUSE] if self._job.reasons else []))
-        payload = (f"{name}={plain_text(value)}" for name, value in row.items() if name not in left)
+        payload = (
+            f"{name}={plain_text(value)}" for name, value in row.items() if name not in left and not (value is None and self._union)
+        )
         members = [f"{MEMBERS}={row[MEMBERS]}"] if self._job.members and row["diff"] > 0 else []
         why = f"\n    {row[BECAUSE]['text']}" if self._job.reasons else ""
         return " ".join((sign, f"[{time_text(row['le'])}, {time_text(row['re'])})", *payload, *members)) + why

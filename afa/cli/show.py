@@ -10,7 +10,7 @@ from rich.table import Table
 
 from afa.cli.console import plain_table
 from afa.cli.fault import CommandError
-from afa.cli.load import is_query
+from afa.cli.load import is_query, is_set
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output
@@ -32,7 +32,9 @@ def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -
     if found is not None and QUERY not in found.traits:
         return found
     if file is not None:
-        return PatternRun.of(CommandRequest(pattern, file, type=type, tick=tick), found, open_source(file, None)).pattern
+        return PatternRun.of(CommandRequest(pattern, file, type=type, tick=tick), found, open_source(file, None), "show").pattern
+    if is_set(pattern):
+        raise CommandError(f"expected one pattern but got {pattern}, a folder of rules")
     if found is None or found.event is None:
         raise CommandError(f"expected an input whose columns the query reads but got none; say afa show {pattern} INPUT")
     return found.with_tick(None)

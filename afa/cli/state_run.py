@@ -21,6 +21,7 @@ import typer
 
 from afa import BEGINNING, Punctuation
 from afa.cli.fault import CommandError, tell
+from afa.cli.load import is_set
 from afa.cli.metrics_server import served
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
@@ -30,7 +31,7 @@ from afa.cli.run_metrics import RunMetrics
 from afa.cli.saved_run import SavedRun
 from afa.cli.screen import Screen, Summary
 from afa.cli.state_input import BEGIN, StateFiles, StateInput, first_shape
-from afa.cli.write import check_output, reads
+from afa.cli.write import check_output, pattern_files, reads
 from afa.errors import AfaError
 from afa.io.appended import appended
 from afa.io.file_bytes import STREAM
@@ -38,6 +39,7 @@ from afa.io.files import comes_once
 from afa.io.input_shape import in_hex, type_in_hex
 from afa.operator.checkpoint import Checkpoint
 from afa.operator.options import DEFAULTS
+from afa.rules.rules import Rules
 from punctuation.durations import nanoseconds_of
 
 EVERY = "5s"
@@ -86,8 +88,10 @@ def check_apart(job: CommandRequest) -> None:
 
 def about(job: CommandRequest) -> dict[str, Any]:
     """Return what another job is known by: the text of the pattern, the options that say what is read and matched."""
-    file = job.pattern if Path(job.pattern).is_file() else job.pattern.rpartition(":")[0]
-    digest = hashlib.blake2b(Path(file).read_bytes(), digest_size=8).hexdigest() if Path(file).is_file() else ""
+    read = [Path(file) for file in pattern_files(job.pattern)]
+    texts = [(file.read_bytes(), file.name.encode()) for file in read]
+    said = texts[0][0] if not is_set(job.pattern) and texts else repr(texts).encode() if texts else b""
+    digest = hashlib.blake2b(said, digest_size=8).hexdigest() if texts else ""
     pattern = f"{Path(job.pattern).name} ({digest})"
     return {"pattern": pattern, **{name: value for name, value in job.said.items() if name not in FREE}}
 
@@ -170,7 +174,7 @@ class StateRun:
         if metrics is not None:
             metrics.watch(self.operator, lambda: summary.events, lambda: batches.latest, batches.times)
             metrics.snapshots = summary.snapshots
-        with Screen(job, batches.total) as self.screen:
+        with Screen(job, batches.total, isinstance(self.made.pattern, Rules)) as self.screen:
             none = self.saved.schema.empty_table()
             self.loop = RunLoop(self.made, self.operator, batches, none, summary, self.screen, settled=True)
             if self.loop.promises is not None and last is not None:

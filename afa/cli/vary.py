@@ -14,7 +14,7 @@ import pyarrow as pa
 from afa.cli.batches_in import Input
 from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, one_line, tell
-from afa.cli.load import PATTERNS, load_factory
+from afa.cli.load import load_factory
 from afa.cli.log import as_json
 from afa.cli.opened_input import opened
 from afa.cli.pattern_run import PatternRun
@@ -26,6 +26,7 @@ from afa.io.file_bytes import STREAM
 from afa.io.frame import Frame
 from afa.io.table_times import as_times, leaving
 from afa.io.text_files import FileSource
+from afa.language.pattern_file import PATTERNS
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.operator.contract import Pattern
 from afa.operator.options import Options

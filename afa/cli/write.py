@@ -19,9 +19,16 @@ from afa.io.whole_file import check_kind
 
 
 def reads(job: CommandRequest) -> list[str]:
-    """Return the files that a job reads: its pattern, its input, and those of its arc log."""
-    log = [] if job.arcs is None or not os.path.isdir(job.arcs) else [entry.path for entry in os.scandir(job.arcs)]
-    return [job.file, job.pattern, *log]
+    """Return the files that a job reads: its pattern, its input, and those of its logs."""
+    logs = [entry.path for log in (job.arcs, job.rules) if log is not None and os.path.isdir(log) for entry in os.scandir(log)]
+    return [job.file, *pattern_files(job.pattern), *logs]
+
+
+def pattern_files(pattern: str) -> list[str]:
+    """Return the file of a pattern, or those of a folder of rules; none where there is no such file."""
+    if os.path.isdir(pattern):
+        return sorted(entry.path for entry in os.scandir(pattern) if entry.is_file() and not entry.name.startswith("."))
+    return [file for file in (pattern, pattern.rpartition(":")[0]) if os.path.isfile(file)][:1]
 
 
 def check_output(file: str | None, form: str | None, inputs: Iterable[str], force: bool, special: bool = False) -> None:

@@ -21,6 +21,7 @@ sase_reader      SASE+ text -> tree. sase_grammar: its frame; sase_pattern: PATT
                  sase_expressions: conditions; sase_returns: items of RETURN
 sase_printer     tree -> SASE+ text; query_text: a query as text, and one of another text over the same events;
                   text_constants: the numbers of a text, to put others in their place
+pattern_file     files of Python that hold patterns, which are run
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words

@@ -533,6 +533,19 @@ def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] |
     """
     found = read(())
     tree, schema = found.tree, Schema.of(found.tree.event, "event")
+    without = times_unread(found)
+    if said is not None and not any(VALUES in order for order in (tree.order, tree.rank) if order is not None):
+        kept = {tree.time, None if tree.rank else schema.instant}
+        without = [field.name for field in schema.fields if field.name.lower() not in said and field.name not in kept]
+    try:
+        return read(without) if without else found
+    except QueryError:  # the text names a column where no value of it is ever read, as LAST(x, 2) of one row
+        return found
+
+
+def times_unread(found: Query) -> list[str]:
+    """Return the fields of times that a query does not name. Tells, once, of a DECIMAL that it reads as a float."""
+    tree, schema = found.tree, Schema.of(found.tree.event, "event")
     orders = [order for order in (tree.order, tree.rank) if order is not None]
     named = {*(name for order in orders for name in fields_in(order)), tree.time, *tree.key}
     named |= {field for _, field, _ in tree.neighbours}
@@ -542,15 +555,7 @@ def over_named(read: Callable[[Collection[str]], Query], said: Collection[str] |
     for name, (precision, _) in getattr(tree.event, DECIMALS, {}).items():
         if name in named and (tree.ordered is None or precision > DIGITS):  # SQL calculates with shorter ones exactly
             _tell_of_decimals("x" if name.startswith("afa_by_") else name)  # of an expression that an engine computes
-    if said is not None and not any(VALUES in order for order in orders):
-        kept = {tree.time, None if tree.rank else schema.instant}
-        without = [field.name for field in schema.fields if field.name.lower() not in said and field.name not in kept]
-    else:
-        without = [name for name in schema.times if name not in named and name != schema.instant]
-    try:
-        return read(without) if without else found
-    except QueryError:  # the text names a column where no value of it is ever read, as LAST(x, 2) of one row
-        return found
+    return [name for name in schema.times if name not in named and name != schema.instant]
 
 
 @functools.cache

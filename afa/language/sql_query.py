@@ -97,18 +97,19 @@ def sql(
     AfaError
         The text is no such statement, or says what no automaton does; with line and column, and a way out.
     """
-    from afa.language.sql_reader import time_in  # which loads sqlglot
+    from afa.language.sql_reader import reading, time_in  # which loads sqlglot
     from afa.language.sql_stack import query_of
 
     if ties not in (None, "value"):
         raise AfaError(f'expected "value" or None but got ties={ties!r}')
-    time = time_in(text_given(text), dialect)  # refuses what is no statement
+    statement = reading(text_given(text), dialect, lambda found: found)
+    time = time_in(statement, dialect)  # refuses what is no statement of ours
     if event is None:
         return SqlQuery(text, dialect, tick, order_by, ties)
 
     def made(cls: Any, tick: str | None) -> Any:
         try:
-            return query_of(text, cls, dialect, tick, order_by, ties)
+            return query_of(statement, cls, dialect, tick, order_by, ties)
         except RecursionError:  # NULL is told apart in what a CASE comes to
             raise QueryError("expected less nesting; split the condition over several variables") from None
 

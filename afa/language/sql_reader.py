@@ -102,12 +102,12 @@ def read(
     return reading(text, dialect, tree)
 
 
-def parts_of(text: str, dialect: str | None = None) -> tuple[Statement, list[Layers]]:
+def parts_of(text: str | Statement, dialect: str | None = None) -> tuple[Statement, list[Layers]]:
     """Return a statement, and its MATCH_RECOGNIZE from the innermost one outwards, each with the SELECTs around it."""
     return reading(text, dialect, lambda found: (found, _layers(found).parts))
 
 
-def time_in(text: str, dialect: str | None = None) -> str | None:
+def time_in(text: str | Statement, dialect: str | None = None) -> str | None:
     """Return the column of the table by which a statement orders rows first, ascending; None: an expression, or none."""
     return reading(text, dialect, _time_in)
 

@@ -16,14 +16,14 @@ from afa.language.query import Query
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_order import RANKED
 from afa.language.sql_reader import parts_of, read
-from afa.language.sql_statement import RowPatternMatch
+from afa.language.sql_statement import RowPatternMatch, Statement
 from afa.language.stacked_query import StackedQuery
 from afa.language.terms import OF_ROW, Aggregate, Ref
 from afa.schema import DECIMALS, DIGITS, SCALARS, Schema
 
 
 def query_of(
-    text: str, event: type, dialect: str | None, tick: str | None, order: str | None, ties: str | None
+    text: str | Statement, event: type, dialect: str | None, tick: str | None, order: str | None, ties: str | None
 ) -> Query | StackedQuery:
     """Return the query of a statement; of several MATCH_RECOGNIZE over one another all of them. `afa.sql` says what these mean."""
     statement, parts = parts_of(text, dialect)
@@ -42,9 +42,9 @@ def query_of(
                     f"afa.find(query, frame) takes any order",
                     statement.text.place(first),
                 )
-                unordered = query_error(text, wrong)
+                unordered = query_error(statement.text.text, wrong)
         except RefusedError as refused:
-            raise query_error(text, refused) from None
+            raise query_error(statement.text.text, refused) from None
         if i < len(parts) - 1:  # beside its columns it shows what tells its matches apart, of each of which SQL has a row
             places = own_places(tree, [name for name, _ in places])
             tree = replace(tree, returns=(*(tree.returns or ()), *places))

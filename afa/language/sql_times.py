@@ -154,7 +154,7 @@ class SqlTimes(SqlFunctions):
             case Unary(_, x) | Final(x):
                 return self._is_length(x)
             case If(_, one, other) | Binary("+" | "*", one, other):
-                return not self._is_time(expr) and (self._is_length(one) or self._is_length(other))
+                return (self._is_length(one) or self._is_length(other)) and not self._is_time(expr)  # most are no length
             case Binary("-", left, right):
                 both = self._is_time(left), self._is_time(right)
                 return all(both) or (not any(both) and (self._is_length(left) or self._is_length(right)))

@@ -13,8 +13,8 @@ from afa.errors import AfaError
 
 SKIP, ALL_ROWS, QUERY, TEMPORAL = "AFTER MATCH SKIP", "ALL ROWS PER MATCH", "a query", "a temporal pattern"
 HAVING, TIES = "an automaton with having=", "ORDER BY that must tell events apart"
-SPARK_WORLDS = "Worlds on Spark"
-PATTERNS = {SKIP, ALL_ROWS, QUERY, TEMPORAL, HAVING, TIES, SPARK_WORLDS}
+SPARK_WORLDS, SPARK_RULES = "Worlds on Spark", "a set of rules on Spark"
+PATTERNS = {SKIP, ALL_ROWS, QUERY, TEMPORAL, HAVING, TIES, SPARK_WORLDS, SPARK_RULES}
 
 OF_LINEAGE = ("lineage", "members", "tell", "collapse", "having")
 NONE_WAITS = {*OF_LINEAGE[1:], "longest", "gapless", "keep_payloads", "retractions"}
@@ -65,12 +65,13 @@ CONFLICTS: tuple[Conflict, ...] = (
     *_each(("collapse", "having"), SKIP, "it shows single matches, each with the one path that it has chosen"),
     Conflict(SKIP, "gapless", "a match takes neighbours, whatever their numbers"),
     Conflict("state", "vary", "each run of a sweep begins anew"),
-    Conflict("state", "arcs", "it does not hold how far the arc log was read"),
+    *_each(("arcs", "rules"), "state", "it does not hold how far the log was read"),
     *_each(("reasons", "report"), "state", "reasons are told of rows that this run has taken"),
     Conflict("state", "force", "it writes over nothing"),
     Conflict("vary", "lateness", "what each variant finds is final"),
     Conflict("vary", "speculation", "what each variant finds is final"),
     Conflict("vary", "arcs", "each variant has the arcs that the function gives it"),
+    *_each(("arcs", "vary"), "rules", "a log of rules changes a folder of rules"),
     Conflict("vary", "metrics", "its variants run all at once, not as rows come"),
     Conflict("vary", "members", "the matches of variants come without their events"),
     *_each(("reasons", "report"), "vary", "the matches of variants come without their reasons"),
@@ -94,6 +95,14 @@ CONFLICTS: tuple[Conflict, ...] = (
         SPARK_WORLDS,
         "members",
         "each world has events of its own behind a match; put identities into the register",
+    ),
+    Conflict(SPARK_RULES, "arcs", "what changes is rules: start the query again with others"),
+    Conflict(SPARK_RULES, "speculation", "matches come as early as possible"),
+    Conflict(SPARK_RULES, "members", "a column of members has one type, and the events of rules may stand in several components"),
+    *_each(
+        ("id", "version", "on_repeat", "remember"),
+        SPARK_RULES,
+        "messages are for a match of one pattern; make events of them",
     ),
     Conflict(TEMPORAL, "arcs", "its arcs follow from where="),
     *_each(("reasons", "report"), TEMPORAL, "instants stand behind its matches, and no readings"),

@@ -144,7 +144,9 @@ class PatternInParts(NamedTuple):
     before: int = 0  # how many ticks before its ``le`` an event may have happened
     behind: int = 0  # how many ticks behind its last time
     at_once: int = 65_536  # how many rows of history an operator takes in one call
-    name: str = "worlds"  # of its state in the state store
+    name: str = "worlds"  # of its state in the state store; "": as an operator's, so that its keys can move
+    clocked: bool = False  # whether a watermark alone may bring matches
+    rules: Any = None  # the set of rules that is run in the place of an automaton
     ahead: bool = False  # whether matches may change behind the watermark
     null_keys: bool = False  # whether rows without a value of the key are matched among themselves, as in SQL
     event: Any = None  # the class of the rows, if not the automaton's

@@ -21,6 +21,8 @@ from afa.io.frame import Frame, is_stored
 from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, Options, Unpack, takes_options
+from afa.rules.found_rules import tested_rules
+from afa.rules.rule_texts import RuleTexts
 from afa.schema import Field
 from afa.state.key_columns import chained
 
@@ -73,8 +75,9 @@ def backtest(
 
     Parameters
     ----------
-    patterns : mapping
-        Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
+    patterns : mapping, or Rules
+        Automata or queries by their names: ints, floats, bools or texts. Their matches show the same. Of `afa.Rules`, of a frame in
+        memory, those of each rule: a column ``rule`` stands in the place of ``variant``, and matches show what each rule does.
     frame, time, until, diff, end, options
         As of `afa.find`. With ``withdrawn=False`` only those stretches of files are read in which a match can lie, once for all
         patterns, where these differ in arcs, final states and window alone; else files are read as a whole, as far as their columns
@@ -124,8 +127,16 @@ def backtest(
     yes_or_no(withdrawn=withdrawn, counts=counts)
     if batch is not None and (type(batch) is not int or batch < 1):
         raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
-    labels, variants = variants_of(patterns)
     said, threads = taken_options(options, "backtest", BACKTESTS, threads)
+    if isinstance(patterns, RuleTexts):
+        rows = Frame.opened(frame)
+
+        def of_rule(variant: Any, given: Any) -> Backtest:
+            more: Any = {"time": time, "until": until, "diff": diff, "end": end, "withdrawn": withdrawn, "batch": batch}
+            return backtest(variant, rows, **more, threads=threads, counts=counts, device=device, **given)
+
+        return Backtest(*tested_rules(patterns, rows, of_rule, said.said))
+    labels, variants = variants_of(patterns)
     if not is_stored(frame):
         opened = Frame.opened(frame)
     else:

@@ -161,13 +161,10 @@ def find(
     said, threads = taken_options(options, "find", OF_FIND, threads)
     if isinstance(pattern, Rules):
 
-        def of_rule(rule: Any, key: Any) -> Any:
-            given: Any = said.said if key is None or said.key is not None else {**said.said, "key": key}
-            if rule.key is not None:
-                given = {name: value for name, value in given.items() if name != "key"}
+        def of_rule(rule: Any, given: Any) -> Any:
             return find(rule, frame, time=time, until=until, diff=diff, end=end, threads=threads, device=device, **given)
 
-        return found_rules(pattern, frame, of_rule)
+        return found_rules(pattern, frame, of_rule, said.said)
     history: LaneHistory | None = None
     if is_stored(frame):
         if device is not None:

@@ -1,78 +1,118 @@
-"""The events of a set, each once for all rules, from which a rule may still begin in the past."""
+"""The events of a set, each once for all rules, from which a rule may still begin in the past: columns, in order of LE."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
-from punctuation.time import FOREVER
+from afa.model.copies import added
+from afa.rules.event_rows import EventRows, joined
+from punctuation.time import BEGINNING, FOREVER
+
+MANY = 1 << 40
+"""More copies in one change than these are counted."""
+TOGETHER = 1 << 14
+"""Blocks of fewer rows are joined to one as they grow, so that there are few."""
 
 
 class HeldEvents:
-    """Copies in force, and retractions that wait (below 0), by LE, payload and the RE that was given (None: each rule's window).
+    """Changes as they came, but for those below what is held. ``state``: all of it, never changed in place: blocks of rows; up to
+    where retractions in vain were told; whether there are so many copies of some event that they must be counted.
 
-    >>> held = HeldEvents()
-    >>> held.add(Change("a", 3, None, 1)), held.add(Change("b", 5, None, -1))
-    (None, None)
-    >>> [change.payload for change in held.between(4, 9)], [change.payload for change in held.vain(9)]
-    (['b'], ['b'])
-    >>> held.back(), len(held)
-    (None, 0)
+    >>> from typing import NamedTuple
+    >>> from afa.schema import Schema
+    >>> class Pay(NamedTuple):
+    ...     amount: int
+    >>> held, schema = HeldEvents(), Schema.of(Pay, "event")
+    >>> held.add(EventRows.of(schema, [Change(Pay(1), 3, None, 1), Change(Pay(2), 5, None, -1)]))
+    >>> [change.payload for change in held.between(4, 9)[0].changes()], held.vain(9)
+    ([Pay(amount=2)], [Change(payload=Pay(amount=2), le=5, re=None, diff=-1, key=None)])
+    >>> held.vain(9), held.netted()
+    ([], [Change(payload=Pay(amount=1), le=3, re=None, diff=1, key=None)])
     """
 
     def __init__(self) -> None:
-        self._by_le: dict[int, dict[tuple[Any, int | None], int]] = {}
-        self._writes: list[tuple[int, tuple[Any, int | None], int]] = []  # of the call under way: which counts were others
+        self.state: tuple[tuple[EventRows, ...], int, bool] = ((), BEGINNING, False)
 
     def __len__(self) -> int:
-        return sum(map(len, self._by_le.values()))
+        return sum(map(len, self.state[0]))
 
-    def add(self, change: Change) -> None:
-        """Take a change of an event."""
-        assert change.le is not None
-        event, there = (change.payload, change.re), self._by_le.get(change.le, {})
-        self._put(change.le, event, there.get(event, 0) + change.diff)
+    def add(self, rows: EventRows) -> None:
+        """Take changes of events. Raises `ChangeError` where there are more copies of one than int64 counts."""
+        if not len(rows):
+            return
+        blocks, sought, many = self.state
+        many = many or bool(((rows.diff > MANY) | (rows.diff < -MANY)).any())
+        if many:
+            self._count(rows)
+        parts = [*blocks, rows if _ascending(rows.le) else rows.at(np.argsort(rows.le, kind="stable"))]
+        while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), TOGETHER):
+            both = joined(parts[-2:])
+            parts[-2:] = [both if _ascending(both.le) else both.at(np.argsort(both.le, kind="stable"))]
+        self.state = tuple(parts), sought, many
 
-    def _put(self, le: int, event: tuple[Any, int | None], count: int) -> None:
-        self._writes.append((le, event, self._by_le.get(le, {}).get(event, 0)))
-        self._write(le, event, count)
+    def _count(self, rows: EventRows) -> None:
+        """Add up the copies of events, after each change."""
+        known = {(change.payload, change.le, change.re): change.diff for change in _netted(list(self.state[0]))}
+        for change in rows.changes():
+            event = change.payload, change.le, change.re
+            known[event] = added(known.get(event, 0), change.diff, change.payload, change.le)
 
-    def _write(self, le: int, event: tuple[Any, int | None], count: int) -> None:
-        there = self._by_le.setdefault(le, {})
-        if count:
-            there[event] = count
-        else:
-            there.pop(event, None)
-            if not there:
-                del self._by_le[le]
+    def between(self, le: int, re: int = FOREVER) -> list[EventRows]:
+        """Return what is held of the events with an LE in ``[le, re)``."""
+        found = []
+        for block in self.state[0]:
+            low, high = np.searchsorted(block.le, (le, re)).tolist()
+            if low < high:
+                found.append(block if high - low == len(block) else block.at(slice(low, high)))
+        return found
 
-    def between(self, le: int, re: int = FOREVER) -> Iterator[Change]:
-        """Return what is held of the events with an LE in ``[le, re)``, by LE."""
-        for at in sorted(at for at in self._by_le if le <= at < re):
-            for (payload, end), count in self._by_le[at].items():
-                yield Change(payload, at, end, count)
+    def in_force(self, le: int, re: int = FOREVER) -> list[EventRows]:
+        """Return what is held of them, less the events that are retracted."""
+        rest, met = _parted(self.between(le, re))
+        return [*rest, *([EventRows.of(self.state[0][0].schema, met)] if met else [])]
 
     def vain(self, t: int) -> list[Change]:
         """Return the retractions below a watermark that have waited in vain, and take them out."""
-        found = [change for at in [at for at in self._by_le if at < t] for change in self.between(at, at + 1) if change.diff < 0]
-        for change in found:
-            assert change.le is not None
-            self._put(change.le, (change.payload, change.re), 0)
+        blocks, sought, many = self.state
+        self.state = blocks, max(sought, t), many
+        _, met = _parted(self.between(sought, t))
+        found = [change for change in met if change.diff < 0]
+        if found:
+            self.add(EventRows.of(blocks[0].schema, [change._replace(diff=-change.diff) for change in found]))
         return sorted(found, key=lambda change: (change.le, repr(change.payload)))
 
     def drop(self, t: int) -> None:
         """Drop all events with an LE below ``t``."""
-        for change in [change for at in [at for at in self._by_le if at < t] for change in self.between(at, at + 1)]:
-            assert change.le is not None
-            self._put(change.le, (change.payload, change.re), 0)
+        self.state = tuple(self.between(t)), max(self.state[1], t), self.state[2]
 
-    def back(self) -> None:
-        """Take back what the call under way has written. Can be repeated from the start: it writes counts, not differences."""
-        for le, event, count in reversed(self._writes):
-            self._write(le, event, count)
-        self._writes.clear()
+    def netted(self) -> list[Change]:
+        """Return the copies in force, and the retractions that wait (below 0), by LE."""
+        return sorted(_netted(list(self.state[0])), key=lambda change: change.le or 0)
 
-    def keep(self) -> None:
-        """Let what the call under way has written stay."""
-        self._writes.clear()
+
+def _ascending(le: Any) -> bool:
+    return bool((le[1:] >= le[:-1]).all())
+
+
+def _parted(parts: list[EventRows]) -> tuple[list[EventRows], list[Change]]:
+    """Return the events of which there is no retraction; and what remains of all others, with the retractions that wait."""
+    negative = [rows.digests()[rows.diff < 0] for rows in parts if (rows.diff < 0).any()]
+    if not negative:
+        return parts, []
+    gone = np.unique(np.concatenate(negative))
+    alike = [np.isin(rows.digests(), gone) for rows in parts]
+    rest = [rows.at(np.flatnonzero(~met)) for rows, met in zip(parts, alike)]
+    met = _netted([rows.at(np.flatnonzero(met)) for rows, met in zip(parts, alike)])
+    return [rows for rows in rest if len(rows)], sorted(met, key=lambda change: change.le or 0)
+
+
+def _netted(parts: list[EventRows]) -> list[Change]:
+    found: Counter[Any] = Counter()
+    for rows in parts:
+        for change in rows.changes():
+            found[change[:3]] += change.diff
+    return [Change(payload, le, re, count) for (payload, le, re), count in found.items() if count]

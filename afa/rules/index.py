@@ -4,37 +4,52 @@
     words       type: [code of 'A', same]   x: [above 3, largest]       values as int64 in their order, a range of each field
     residual    e.who.startswith('a')                                    asked of the rows that the ranges leave
 
-Entries with ranges of the same two fields stand in one list, in the order of the first value and then of the lower bound, so that a
-row is looked up by two searches. Further ranges are compared for the rows found. Each entry has a lifetime in LE.
+Entries with ranges of the same two fields stand in one list: those of one value of the first field in the order of the lower bound
+of the second one, so that a row walks over those only of which both may be true. Further ranges are compared on the way. Each entry
+has a lifetime in LE. A kernel reads and writes them: `afa.rules.index_kernel`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.compiled.kernel_arrays import native_main
+from afa.compiled.memory import address
 from afa.conditions.condition import Condition
 from afa.expression.nodes import FLIPPED, Compare, Const, Expr, FieldRead, In, IsNone, Not, Or, conjunction
 from afa.expression.splitting import clauses
 from afa.expression.text import text_of_expr
 from afa.rewrite.vectors import ColumnCondition
+from afa.rules import index_kernel as k
+from afa.rules.units import Units
 from afa.schema import Field, Schema
 from afa.state.states import Column
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import FOREVER
 
-MISSING, LOW, HIGH = BEGINNING, BEGINNING + 1, FOREVER
-"""The word of None and of NaN, which no range holds; the least and the largest of others."""
+LOW, HIGH = k.MISSING + 1, FOREVER
+"""The least and the largest word but that of None and of NaN, which no range holds."""
 MOST = 64
 """So many alternatives of one condition are entries of their own; beyond, it is asked as a whole."""
+FEW = 64
+"""How many slots there are at least."""
 NOTHING = (HIGH, LOW)
 Range = tuple[int, int]
 
 
-class IndexEntry(NamedTuple):
+@functools.cache
+def loaded() -> Callable[[Any, int, int], int]:
+    """Return the kernel: ``main(memory, what, n)``."""
+    return native_main(k.main, k.__name__, "afa.rules.unit_kernel", "afa.rules.unit_layout")
+
+
+class Alternative(NamedTuple):
     """An alternative of a condition: ranges of words by field, and what is asked beside."""
 
     ranges: tuple[tuple[str, Range], ...]
@@ -44,44 +59,77 @@ class IndexEntry(NamedTuple):
 class RuleIndex:
     """Entries of rules, by number; each sets a bit of its rule."""
 
-    def __init__(self, event: Schema) -> None:
-        self.event = event
+    arrays = ("m", "t", "e", "d", "k", "w", "o", "r", "u", "v")
+
+    def __init__(self, event: Schema, units: Units) -> None:
+        self.event, self._units = event, units
         self._fields = {field.name: field for field in event.fields}
+        self._places = {name: i for i, name in enumerate(self._fields)}
         self._codes: dict[str, dict[str, int]] = {}  # of the texts that conditions name, by field
-        self._lists: dict[tuple[str | None, str | None, bool], EntryList] = {}
         self._seen: dict[str, set[int]] = {}  # the single values that conditions name, by field
+        self._read: dict[str, None] = {}  # the fields that entries ask
         self._residuals: list[ColumnCondition] = []
         self._numbers: dict[Expr, int] = {}
         self._asked: dict[int, list[Expr]] = {}
-        self._of: dict[int, list[tuple[EntryList, int]]] = {}
+        self._of: dict[int, list[tuple[int, int, int]]] = {}  # of each rule its entries: list, value, place
+        self._lists: dict[tuple[Any, ...], int] = {}
+        self._free: dict[int, list[int]] = {0: []}  # free places: of an entry, and of so many further conditions
+        self._top = [0, 1]  # the first place of an entry, and of a further condition, that was never taken
+        self.m = np.zeros(k.IndexControl.SIZE, np.int64)
+        widths = k.IndexSlot.SIZE, k.IndexEntry.SIZE, k.ListWords.SIZE, 3, k.RuleWords.SIZE
+        self.t, self.e, self.d, self.k, self.r = (np.zeros((FEW, width), np.int64) for width in widths)
+        self._one = np.zeros((max(2, len(self._fields) + 1), 1), np.int64)  # the words of an entry's slot, or of a single row
+        self.w, self.o = self._one, np.empty((k.PairWords.SIZE, FEW), np.int64)
+        self._placed: tuple[Any, ...] = (None,) * len(self.arrays)  # whose addresses are known
+        self.m[k.IndexControl.le] = len(self._fields)
 
-    def add(self, rule: int, conditions: tuple[Expr, ...], since: int, until: int) -> None:
-        """Add the conditions of a rule, one for each bit, for events with LEs in ``[since, until)``."""
+    def _call(self, what: int, n: int) -> int:
+        self.m[k.IndexControl.slots], self.m[k.IndexControl.room] = len(self.t), self.o.shape[1]
+        self.u, self.v = self._units.m, self._units.t
+        arrays: Any = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r, self.u, self.v)
+        if not all(map(is_, arrays, self._placed)):
+            self.addresses = tuple(word for each in arrays for word in (address(each), each.shape[1] if each.ndim > 1 else 0))
+            self._placed = arrays
+        return loaded()(self, what, n)
+
+    def add(
+        self, rule: int, conditions: Sequence[Expr], since: int, until: int, whole: bool = False, begins: int = 0, key: int = 0
+    ) -> None:
+        """Add the conditions of a rule, one for each bit, for events with LEs in ``[since, until)``.
+
+        ``whole``: it sees each event; ``begins``: the bits that begin something; ``key``: which key it has.
+        """
+        loaded()  # before anything must be undone by it
         self._of[rule] = []
+        self.r = reaching(self.r, rule)
+        self.r[rule, k.RuleWords.key] = len(self._fields) + 1 + key
+        if whole:
+            self._put(Alternative((), None), rule, 0, since, until, False)
         for bit, condition in enumerate(conditions):
             for entry in self._entries(condition):
                 if not entry.ranges:
                     self._asked.setdefault(rule, []).append(condition)
-                self._put(entry, rule, 1 << bit, since, until)
+                self._put(entry, rule, 1 << bit, since, until, begins >> bit & 1 == 1)
 
     def end(self, rule: int, until: int) -> None:
-        """Let the entries of a rule serve events with LEs below ``until`` only."""
-        for entries, place in self._of[rule]:
-            entries.rows[place][UNTIL] = min(until, entries.rows[place][UNTIL])
-            entries.stale = True
+        """Let the entries of a rule serve events with LEs below ``until``."""
+        for _, _, place in self._of[rule]:
+            self.e[place, k.IndexEntry.until] = until
 
-    def drop(self, rules: set[int]) -> None:
-        """Forget the entries of rules."""
-        for entries in self._lists.values():
-            entries.rows = [row for row in entries.rows if row[RULE] not in rules]
-            entries.stale = True
+    def drop(self, rules: Collection[int]) -> None:
+        """Forget the entries of rules. Can be repeated."""
         for rule in rules:
+            entries = self._of.get(rule, [])
+            while entries:
+                number, value, place = entries[-1]
+                self._slot(number, value, k.CUT, place)
+                entries.pop()
+                first, count = self.e[place, [k.IndexEntry.checks, k.IndexEntry.count]].tolist()
+                self._free[0].append(place)
+                if count:
+                    self._free.setdefault(count, []).append(first)
             self._of.pop(rule, None)
             self._asked.pop(rule, None)
-        self._of = {rule: [] for rule in self._of}
-        for entries in self._lists.values():
-            for place, row in enumerate(entries.rows):
-                self._of[row[RULE]].append((entries, place))
 
     def asked(self, rule: int) -> list[str]:
         """The conditions of a rule that no value leads to: they are asked of each event."""
@@ -89,7 +137,7 @@ class RuleIndex:
 
     # -- conditions as ranges --------------------------------------------------------------------------------------------------
 
-    def _entries(self, condition: Expr) -> list[IndexEntry]:
+    def _entries(self, condition: Expr) -> list[Alternative]:
         if isinstance(condition, Or) and len(condition.items) <= MOST:
             return [entry for item in condition.items for entry in self._entries(item)]
         choices: list[list[tuple[str, Range]]] = []
@@ -108,7 +156,7 @@ class RuleIndex:
                 old = met.get(name, (LOW, HIGH))
                 met[name] = max(low, old[0]), min(high, old[1])
             if all(low <= high for low, high in met.values()):
-                entries.append(IndexEntry(tuple(met.items()), residual))
+                entries.append(Alternative(tuple(met.items()), residual))
         return entries
 
     def _ranges(self, clause: Expr) -> tuple[str, list[Range]] | None:
@@ -156,22 +204,60 @@ class RuleIndex:
 
     # -- entries -----------------------------------------------------------------------------------------------------------------
 
-    def _put(self, entry: IndexEntry, rule: int, bit: int, since: int, until: int) -> None:
+    def _put(self, entry: Alternative, rule: int, bit: int, since: int, until: int, begins: bool) -> None:
         ranges = dict(entry.ranges)
         single = [name for name, (low, high) in ranges.items() if low == high]
         for name in single:
             self._seen.setdefault(name, set()).add(ranges[name][0])
         equal = max(single, key=lambda name: len(self._seen[name]), default=None)
         wide = next((name for name in ranges if name not in single), None)
-        low, high = ranges.get(wide, (0, 0)) if wide else (0, 0)
+        low, high = ranges[wide] if wide else (0, 0)
         turned = low == LOW and high != HIGH
-        entries = self._lists.setdefault((equal, wide, turned), EntryList(equal, wide, turned))
-        checks = tuple((name, *ranges[name]) for name in ranges if name not in (equal, wide))
-        asks = -1 if entry.residual is None else self._residual(entry.residual)
         bounds = (~high, ~low) if turned else (low, high)
-        self._of[rule].append((entries, len(entries.rows)))
-        entries.rows.append([ranges[equal][0] if equal else 0, *bounds, since, until, rule, bit, asks, checks])
-        entries.stale = True
+        checks = [(self._places[name], *ranges[name]) for name in ranges if name not in (equal, wide)]
+        asks = k.NONE if entry.residual is None else self._residual(entry.residual)
+        number, value = self._list(equal, wide, turned, begins), ranges[equal][0] if equal else 0
+        place, first = self._place(0, 1), self._place(len(checks), len(checks)) if checks else 0
+        self.e, self.k = reaching(self.e, place), reaching(self.k, first + len(checks))
+        self.e[place] = k.NONE, *bounds, since, until, rule, bit, asks, first, len(checks)
+        for i, check in enumerate(checks, first):
+            self.k[i] = check
+        self._read.update(dict.fromkeys(ranges))
+        if 2 * self.m[k.IndexControl.used] >= len(self.t):
+            self._refill()
+        self._of[rule].append((number, value, place))
+        self._slot(number, value, k.ADD, place)
+
+    def _slot(self, number: int, value: int, what: int, place: int) -> None:
+        self.w = self._one
+        self.w[0, 0], self.w[1, 0] = number, value
+        self._call(what, place)
+
+    def _place(self, kind: int, count: int) -> int:
+        """Return a free place of an entry (0), or of so many further conditions."""
+        free = self._free.get(kind)
+        if free:
+            return free.pop()
+        top = self._top[kind > 0]
+        self._top[kind > 0] += count
+        return top
+
+    def _list(self, *fields: Any) -> int:
+        """Return the number of the list of entries that ask these fields, from 1 on."""
+        number = self._lists.setdefault(fields, len(self._lists) + 1)
+        self.d = reaching(self.d, number - 1)
+        self.d[number - 1] = *(k.NONE if name is None else self._places[name] for name in fields[:2]), *fields[2:]
+        self.m[k.IndexControl.lists] = len(self._lists)
+        return number
+
+    def _refill(self) -> None:
+        """Make the table of slots anew, without those that no entry has any more."""
+        old, room = self.t, self.o
+        used = (old[:, k.IndexSlot.name] != 0) & (old[:, k.IndexSlot.first] != k.NONE)
+        self.t = np.zeros((max(FEW, 1 << int(4 * used.sum()).bit_length()), 3), np.int64)
+        self.m[k.IndexControl.used], self.o = 0, np.ascontiguousarray(old.T)
+        self._call(k.REFILL, len(old))
+        self.o = room
 
     def _residual(self, expr: Expr) -> int:
         number = self._numbers.get(expr)
@@ -182,25 +268,40 @@ class RuleIndex:
 
     # -- rows --------------------------------------------------------------------------------------------------------------------
 
-    def pairs(self, columns: Mapping[str, Column], le: Any) -> tuple[Any, Any, Any]:
-        """Returns pairs in the order of rows: the row, the rule, and its bits that are true of the row."""
-        words: dict[str | None, Any] = {None: np.zeros(len(le), np.int64)}
-        found = []
-        for entries in self._lists.values():
-            for name in entries.fields:
-                if name not in words:
-                    words[name] = self._words(columns[name], self._fields[name])
-            found.append(self._met(entries, words, columns, le))
-        row, rule, bits = (np.concatenate(part) if part else np.empty(0, np.int64) for part in (list(zip(*found)) or [()] * 3))
-        if not len(row):
+    def read(self, columns: Mapping[str, Column], le: Any, keys: Sequence[Any] = ()) -> None:
+        """Take rows, for `pairs`; ``keys``: for each key a word of each row."""
+        first = len(self._fields)
+        self._rows = np.empty((first + 1 + len(keys), len(le)), np.int64)
+        self._rows[first] = le
+        for i, words in enumerate(keys, first + 1):
+            self._rows[i] = words
+        for name in self._read:
+            self._rows[self._places[name]] = self._words(columns[name], self._fields[name])
+
+    def pairs(self, columns: Mapping[str, Column], which: int = k.ALL) -> tuple[Any, Any, Any]:
+        """Returns pairs of the rows, in their order: the row, the rule, and its bits that are true of the row."""
+        self.w, self.m[k.IndexControl.which] = self._rows, which
+        while self._call(k.MEET, self.w.shape[1]) < 0:
+            self.o = np.empty((k.PairWords.SIZE, 2 * self.o.shape[1]), np.int64)
+        n, asking = self.m[[k.IndexControl.pairs, k.IndexControl.asking]].tolist()
+        row, rule, bits = self.o[:3, :n].copy()
+        if not asking:
             return row, rule, bits
-        order = _order(row, rule)
+        more = self._true(self.o[:, self.o.shape[1] - asking :], columns)
+        row, rule, bits = (np.concatenate(both) for both in zip((row, rule, bits), more))
+        order = np.lexsort((rule, row))
         row, rule, bits = row[order], rule[order], bits[order]
-        first = np.concatenate([[True], (row[1:] != row[:-1]) | (rule[1:] != rule[:-1])])
-        if first.all():
-            return row, rule, bits
-        places = np.flatnonzero(first)
-        return row[places], rule[places], np.bitwise_or.reduceat(bits, places)
+        first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(rule, prepend=-1))
+        return row[first], rule[first], np.bitwise_or.reduceat(bits, first) if len(first) else bits
+
+    def _true(self, asked: Any, columns: Mapping[str, Column]) -> Any:
+        """Returns those pairs of which is true what is asked beside."""
+        asks, true = asked[k.PairWords.asks], np.zeros(asked.shape[1], np.bool_)
+        for number in np.unique(asks).tolist():
+            here = np.flatnonzero(asks == number)
+            some = {name: column.moved(asked[k.PairWords.row, here]) for name, column in columns.items()}
+            true[here] = np.asarray(self._residuals[number].truths(some, len(here)), np.bool_)
+        return asked[:3, true]
 
     def _words(self, column: Column, field: Field) -> Any:
         if field.type is str:
@@ -208,98 +309,17 @@ class RuleIndex:
             table = np.array([codes.get(text, 0) for text in column.texts or ()] or [0], np.int64)
             found = table[column.values]
         elif field.type is float:
-            found = np.where(np.isnan(column.values), MISSING, float_words(column.values))
+            found = np.where(np.isnan(column.values), k.MISSING, float_words(column.values))
         else:
             found = np.maximum(column.values.astype(np.int64), LOW)
-        return found if column.present is None else np.where(column.present, found, MISSING)
-
-    def _met(self, entries: EntryList, words: Mapping[str | None, Any], columns: Mapping[str, Column], le: Any) -> Any:
-        """Returns row, rule and bit of each entry of a list that is true of a row."""
-        row, place = entries.found(words)
-        e = entries.sorted
-        kept = (e[place, SINCE] <= le[row]) & (le[row] < e[place, UNTIL])
-        row, place = row[kept], place[kept]
-        for name, low, high in entries.checked:
-            word = words[name][row]
-            kept = (low[place] <= word) & (word <= high[place])
-            row, place = row[kept], place[kept]
-        asks = e[place, ASKS]
-        if (asks >= 0).any():
-            true = asks < 0
-            for number in np.unique(asks[~true]).tolist():
-                here = np.flatnonzero(asks == number)
-                some = {name: column.moved(row[here]) for name, column in columns.items()}
-                true[here] = np.asarray(self._residuals[number].truths(some, len(here)), np.bool_)
-            row, place = row[true], place[true]
-        return row, e[place, RULE], e[place, BIT]
+        return found if column.present is None else np.where(column.present, found, k.MISSING)
 
 
-EQUAL, FROM, TO, SINCE, UNTIL, RULE, BIT, ASKS, CHECKS = range(9)
-
-
-class EntryList:
-    """Entries with a single value of one field and a range of another one; ``turned``: its upper bound is looked for."""
-
-    def __init__(self, equal: str | None, wide: str | None, turned: bool) -> None:
-        self.equal, self.wide, self.turned = equal, wide, turned
-        self.rows: list[list[Any]] = []
-        self.stale = True
-        self.sorted: Any = None
-        self.checked: list[tuple[str, Any, Any]] = []
-
-    @property
-    def fields(self) -> list[str]:
-        """The fields whose words are looked at."""
-        more = [name for row in self.rows for name, _, _ in row[CHECKS]] if self.stale else [name for name, _, _ in self.checked]
-        return list(dict.fromkeys([*(name for name in (self.equal, self.wide) if name), *more]))
-
-    def _sort(self) -> None:
-        e = np.array([row[:CHECKS] for row in self.rows], np.int64).reshape(len(self.rows), CHECKS)
-        order = np.lexsort((e[:, FROM], e[:, EQUAL]))
-        self.sorted = e = e[order]
-        self.checked = []
-        for name in dict.fromkeys(name for row in self.rows for name, _, _ in row[CHECKS]):
-            bounds = np.full((len(e), 2), (LOW, HIGH), np.int64)
-            bounds[:, 0] = MISSING  # where nothing is asked
-            for place, i in enumerate(order.tolist()):
-                for other, low, high in self.rows[i][CHECKS]:
-                    if other == name:
-                        bounds[place] = low, high
-            self.checked.append((name, bounds[:, 0], bounds[:, 1]))
-        self._values, self._first = np.unique(e[:, EQUAL], return_index=True)
-        self._bounds = np.unique(e[:, FROM])
-        ranks = np.searchsorted(self._bounds, e[:, FROM]) + 1
-        self._places = np.searchsorted(self._values, e[:, EQUAL]) * (len(self._bounds) + 1) + ranks
-        self.stale = False
-
-    def found(self, words: Mapping[str | None, Any]) -> tuple[Any, Any]:
-        """Returns rows, in order, and the places of entries whose value and range a row meets."""
-        if self.stale:
-            self._sort()
-        word = words[self.wide]
-        bound = ~word if self.turned else word
-        there = np.ones(len(word), np.bool_) if self.wide is None else word != MISSING
-        value = words[self.equal]
-        of = np.minimum(np.searchsorted(self._values, value), max(len(self._values) - 1, 0))
-        if not len(self._values):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows = np.flatnonzero(there & (self._values[of] == value))
-        of, bound = of[rows], bound[rows]
-        ranks = np.searchsorted(self._bounds, bound, "right")
-        count = np.searchsorted(self._places, of * (len(self._bounds) + 1) + ranks, "right") - self._first[of]
-        row = np.repeat(rows, count)
-        ends = np.cumsum(count)
-        place = np.arange(len(row)) + np.repeat(self._first[of] - ends + count, count)
-        kept = self.sorted[place, TO] >= np.repeat(bound, count)
-        return row[kept], place[kept]
-
-
-def _order(row: Any, rule: Any) -> Any:
-    """Returns the order of pairs by row, then by rule; of small numbers by counting, which takes a fifth of the time."""
-    if max(int(row.max()), int(rule.max())) >= 1 << 16:
-        return np.lexsort((rule, row))
-    order = np.argsort(rule.astype(np.uint16), kind="stable")
-    return order[np.argsort(row.astype(np.uint16)[order], kind="stable")]
+def reaching(array: Any, place: int) -> Any:
+    """Returns an array that has a place: itself, or a copy with room."""
+    if place < len(array):
+        return array
+    return np.concatenate([array, np.zeros((max(len(array), place + 1 - len(array)), *array.shape[1:]), np.int64)])
 
 
 def float_words(values: Any) -> Any:

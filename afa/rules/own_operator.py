@@ -1,4 +1,4 @@
-"""A rule with an operator of its own: what any pattern can have, and the reference for all that runs rules faster."""
+"""An operator within the calls of a set of rules; and a rule with one of its own, which any pattern can have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from afa.change import Change
-from afa.operator.tables import CallInput
+from afa.operator.tables import CallInput, opened
+from afa.rules.event_rows import EventRows
 from punctuation.calls import Member
 from punctuation.promise import Punctuation
 
@@ -21,8 +22,8 @@ class _WithinSet:
         return work(*args)
 
 
-class OwnOperator:
-    """An operator that serves one rule, within the calls of its set.
+class OperatorWithin:
+    """An operator within the calls of its set.
 
     Parameters
     ----------
@@ -31,35 +32,22 @@ class OwnOperator:
 
     def __init__(self, operator: Any) -> None:
         core = operator._core
-        self.operator, self.promised = operator, core.progress.output
+        self.operator = operator
         self.members: list[Member] = core.calls.members
         core.calls = _WithinSet()
         for member in self.members:
             if hasattr(member, "_calls"):  # a stage
                 member._calls = core.calls
 
-    def take(self, items: Iterable[Change | Punctuation]) -> list[Change]:
-        """Take changes and watermarks, in order; return the minimal difference of its matches. `promised` may move."""
-        core = self.operator._core
-        out = self.operator._run(CallInput([("event", item, core.key_of(item)) for item in items]), True)
-        changes = []
-        for item in out:
-            if isinstance(item, Punctuation):
-                self.promised = max(self.promised, item.t)
-            else:
-                changes.append(item)
-        return changes
-
     # -- all or nothing: as of `punctuation.calls.Member` ---------------------------------------------------------------------
 
     def begins(self) -> Any:
         """Return what `failed` needs. Changes nothing."""
-        return self.promised, [member.call_begins() for member in self.members]
+        return [member.call_begins() for member in self.members]
 
     def failed(self, before: Any) -> None:
         """Restore the state from before the call. Can be repeated from the start."""
-        self.promised, states = before
-        for member, state in zip(self.members, states):
+        for member, state in zip(self.members, before):
             member.call_failed(state)
 
     def ends(self) -> None:
@@ -72,3 +60,38 @@ class OwnOperator:
         """Forget how to restore the earlier state. Can be repeated from the start."""
         for member in self.members:
             member.call_worked()
+
+
+class OwnOperator(OperatorWithin):
+    """An operator that serves one rule: the reference for all that runs rules faster. ``promised``: what it has told last."""
+
+    def __init__(self, operator: Any) -> None:
+        super().__init__(operator)
+        self.promised = operator._core.progress.output
+
+    def take(self, parts: Iterable[EventRows | Punctuation]) -> list[Change]:
+        """Take events and watermarks, in order; return the minimal difference of its matches. `promised` may move."""
+        core = self.operator._core
+        come: list[Any] = []
+        for part in parts:
+            if isinstance(part, Punctuation):
+                come.append(("event", part, None))
+            elif part.in_columns and len(part) > 1:
+                come += opened(core, [part.table()]).parts
+            else:
+                come += [("event", item, core.key_of(item)) for item in part.changes()]
+        like: Any = next((part for part in come if not isinstance(part, tuple)), None)
+        changes = []
+        for item in self.operator._run(CallInput(come, like), True):
+            if isinstance(item, Punctuation):
+                self.promised = max(self.promised, item.t)
+            else:
+                changes.append(item)
+        return changes
+
+    def begins(self) -> Any:
+        return self.promised, super().begins()
+
+    def failed(self, before: Any) -> None:
+        self.promised = before[0]
+        super().failed(before[1])

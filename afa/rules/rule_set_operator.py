@@ -2,28 +2,33 @@
 
 item -> is it an event? is it late?  once, for the set
      -> held                         for rules that begin in the past
-     -> each rule in whose lifetime its LE lies -> changes of the rule, those with an LE below the rule's end
+     -> the store of shapes          for most rules: `afa.rules.shape_store`
+        operators of their own       for each other one: the events with an LE in the rule's lifetime
+     -> changes of rules
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from afa.change import Change, RuleChange, put_in_order
+import numpy as np
+
+from afa.change import RuleChange, put_in_order
 from afa.errors import AfaError, ChangeError, LateEventError
-from afa.model.automaton import Automaton
 from afa.model.renamed import time_of
-from afa.operator.call import Core
 from afa.operator.options import options_of
 from afa.operator.plain_data import plain
-from afa.operator.statistics import Statistics
-from afa.operator.tables import items_of, opened
+from afa.rules.event_rows import EventRows
 from afa.rules.held_events import HeldEvents
 from afa.rules.own_operator import OwnOperator
-from afa.rules.rule_tables import RuleColumns, answer
+from afa.rules.rule_tables import OwnRows, RuleForm, answer, changes_of
 from afa.rules.rule_texts import SET, Rule, RuleTexts
+from afa.rules.set_input import SetInput
+from afa.rules.shape import NoShape, RuleParts, parts_of
+from afa.rules.shape_store import RulesRaised, ShapeStore
+from afa.rules.standing_rules import RuleInForce, StandingRule, StandingRules
 from afa.schema import as_ticks
 from punctuation import sealed
 from punctuation.calls import Calls, Member, whole
@@ -33,40 +38,32 @@ from punctuation.progress import Marks, Progress
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
-MAGIC, VERSION = b"AFAR", 1
+MAGIC, VERSION = b"AFAR", 2
 TAKES = ("key", "window", "order_by", "engine", "late", "tick", "longest", "members", "lineage", "partial_matches", "max_bytes")
 OF_SET = ("key", "window", "order_by", "late", "tick")
 """What is not handed to each rule as it is."""
+APART = ("longest", "members", "lineage", "partial_matches", "max_bytes")
+"""What only an operator of its own can do for a rule."""
 Output = list[Any]
+R = TypeVar("R")
 log = logging.getLogger("afa.rules")
 
 
-class StandingRule(NamedTuple):
-    """A rule with its lifetime and what runs it; ``aside``: why it was put aside, None: it was not."""
+class RuleStatistics(NamedTuple):
+    """Numbers of a rule: changes of events that it was asked of; matches in force; partial matches (None: they are not counted)."""
 
-    rule: Rule
-    le: int
-    re: int
-    group: OwnOperator
-    aside: str | None = None
-
-
-class RuleInForce(NamedTuple):
-    """What `RuleSetOperator.rules` tells of a rule; ``why``: what it raised when it was put aside."""
-
-    name: str
-    le: int
-    re: int
-    state: str  # "in force", "ended": late events may still change what it has told; "put aside", "dropped"
-    why: str | None = None
+    events: int
+    matches: int
+    partial_matches: int | None
 
 
 class RuleSetStatistics(NamedTuple):
-    """Numbers of a set: events that are held, late changes so far; by rule, of the last one of its name, `Statistics`."""
+    """Numbers of a set: changes of events that are held, late ones so far, partial matches; by name, of the last rule of it."""
 
     held: int
     late: int
-    rules: dict[str, Statistics]
+    partial_matches: int
+    rules: dict[str, RuleStatistics]
 
 
 class RuleSetOperator(Member):
@@ -98,26 +95,27 @@ class RuleSetOperator(Member):
         self._set, self._options = rules, said
         tick = said.tick or rules.tick
         self._key = rules.key if said.key is None else rules.checked_key(said.key)
-        self._front = Core(
-            Automaton(start="0", final={"0"}, arcs=[], event=rules.event), options_of({"tick": tick} if tick else {})
-        )
+        self._input = SetInput(rules.event, tick)
+        self._schema = self._input.schema
         self._reach = ticks_of_duration(reach, tick, "reach") if reach else 0
         if self._reach < 0:
             raise AfaError(f"expected reach >= 0 but got reach={reach!r}")
         self._late, self._progress, self._held = Late(said.late), Progress(), HeldEvents()
         self._output = BEGINNING
-        self._touched: list[tuple[OwnOperator, Any]] = []
-        self._standing: tuple[StandingRule, ...] = ()
-        self._dropped: tuple[RuleInForce, ...] = ()
+        self._apart = next((f"{name}=" for name in APART if name in said.said), None)
+        self._store = ShapeStore(self._schema, **({"engine": said.said["engine"]} if "engine" in said.said else {}))
+        self._touched: list[tuple[Any, Any]] = []
+        self._standing = StandingRules(self._schema)
+        self._told_aside: list[str] = []  # what the call under way has put aside
         self._calls = Calls(self)
         for rule in rules.rules.values():
-            self._standing += (StandingRule(rule, BEGINNING, FOREVER, self._group(rule)),)
-        self._columns = RuleColumns.of(self._standing, rules.schema)
+            self._calls.call(self._stand, rule, BEGINNING, FOREVER)
 
     # -- all or nothing --------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        return self._standing, self._dropped, self._columns, self._progress.marks(), self._late.count, self._output
+        state = self._late.count, self._output, self._held.state
+        return self._progress.marks(), self._standing.begins(), state
 
     def call_ends(self) -> None:
         for group, _ in self._touched:
@@ -128,21 +126,49 @@ class RuleSetOperator(Member):
     def call_failed(self, before: Any) -> None:
         for group, was in self._touched:
             group.failed(was)
-        self._held.back()
-        self._standing, self._dropped, self._columns, marks, self._late.count, self._output = before
+        marks, standing, state = before
+        self._store.failed()
+        self._standing.failed(standing)
+        self._late.count, self._output, self._held.state = state
         self._progress.restore(Marks(*marks))
         self._late.waiting.clear()
+        self._told_aside.clear()
         self._touched.clear()
 
     def call_worked(self) -> None:
+        while self._told_aside:
+            log.warning("%s", self._told_aside.pop())
         for group, _ in self._touched:
             group.worked()
-        self._held.keep()
+        self._store.worked()
+        over = self._standing.over()
+        if over:
+            self._store.forget(over)
+        self._standing.worked()
         self._touched.clear()
 
-    def _touch(self, group: OwnOperator) -> None:
+    def _touch(self, group: Any) -> None:
         if not any(known is group for known, _ in self._touched):
             self._touched.append((group, group.begins()))
+
+    def _tried(self, work: Callable[..., R], *args: Any) -> R:
+        """Do the work of a call. Where rules raise, they are put aside, and the call is carried out again without them."""
+        before = self.call_begins()
+        errors: dict[int, Exception] = {}
+        while True:
+            try:
+                return work(*args)
+            except RulesRaised as raised:
+                errors |= raised.errors
+                self.call_failed(before)
+                for number, error in errors.items():
+                    self._put_aside(self._standing[number], f"{type(error).__name__}: {error}")
+
+    def _put_aside(self, rule: StandingRule, why: str) -> None:
+        if rule.own is None:
+            self._store.end(rule.number, BEGINNING)
+        self._standing.put(rule.number, rule._replace(aside=why))
+        self._told_aside.append(f"rule {rule.rule.name!r} is put aside: {why}")
 
     # -- events ----------------------------------------------------------------------------------------------------------------
 
@@ -151,95 +177,104 @@ class RuleSetOperator(Member):
 
         As `Operator.push`: retractions first, then insertions, each by LE.
         """
-        found: Output = self._calls.call(self._push, change)
+        found: Output = self._calls.call(self._tried, self._push, change)
         return found
 
     def _push(self, change: Any) -> Output:
-        return self._carry_out([self._front.in_form(change)])
+        return self._listed(self._carry_out([self._input.one(change)]))
 
     def push_many(self, batch: Any, *, net: bool = True, time: str = "le", **old: str) -> Any:
         """Take a table, or a list, as one call: as `Operator.push_many`. Tables come back with a column ``rule`` in front."""
-        return self._calls.call(self._push_many, batch, net, time_of(time, old) if old else time)
+        return self._calls.call(self._tried, self._push_many, batch, net, time_of(time, old) if old else time)
 
     def _push_many(self, batch: Any, net: bool, time: str) -> Any:
-        come = opened(self._front, batch, (), time)
-        items = [item for _, item, _ in items_of(self._front, come)]
-        out = self._carry_out(items) if net else [found for item in items for found in self._carry_out([item])]
-        return out if come.like is None else answer(out, come, self._columns, self._front)
+        come, calls = self._input.call(batch, time, net)
+        out = [item for parts in calls for item in self._carry_out(parts)]
+        rules = self._standing
+        return self._listed(out) if come.like is None else answer(out, come, rules.forms, rules.columns, self._input.core)
 
-    def _carry_out(self, items: Iterable[Any]) -> Output:
-        """Take items in order; return the minimal difference of all rules, and the watermark if it moved."""
-        taken: list[Any] = [found for item in items if (found := self._checked(item)) is not None]
-        les: list[Any] = [item.le for item in taken if isinstance(item, Change)]
-        promises = [item for item in taken if isinstance(item, Punctuation)]
-        changes: list[Change] = []
-        for standing in self._standing:
-            le, re = standing.le, standing.re
-            if standing.aside is not None or not taken:
-                continue
-            sees_all = not les or (le <= min(les) and max(les) < re)
-            mine = taken if sees_all else [item for item in taken if isinstance(item, Punctuation) or le <= item.le < re]
-            if len(mine) > 0:
-                changes += [change for change in self._asked(standing, mine) if change.le is not None and change.le < re]
-        self._forget()
-        put_in_order(changes)
-        return [*changes, *(self._final() if promises else ())]
-
-    def _checked(self, item: Any) -> Change | Punctuation | None:
-        """Return an item in its form, as held; None: it is late, or says nothing new."""
-        progress = self._progress
-        if isinstance(item, Punctuation):
-            if item.where is not None:
-                raise ChangeError(f"expected a Punctuation without a condition for {SET} but got {item!r}")
-            t = as_ticks(item.t, "t", self._front.tick)
-            if not progress.promise_events(t):
-                return None
-            for change in self._held.vain(t):
-                self._late.take(change, f"expected the insertion of {change.payload!r} at le={change.le} before {t} (promised)")
-            self._held.drop(max(t - self._reach, BEGINNING))
-            return Punctuation(t)
-        if not isinstance(item, Change):
-            raise ChangeError(f"expected a change of an event, a row or a Punctuation but got {item!r}")
-        typed = self._front.typed(item, None)
-        assert typed.le is not None
-        if typed.le < progress.events:
-            text = f"expected le >= {progress.events} (promised) but got le={typed.le} for {typed.payload!r}"
-            self._late.take(typed, text)
-            return None
-        progress.see(typed.le)
-        found = typed if item.re is not None else typed._replace(re=None)
-        self._held.add(found)
+    def _listed(self, out: Output) -> Output:
+        """Return output as changes and watermarks."""
+        found: Output = []
+        for item in out:
+            found += [item] if isinstance(item, Punctuation) else changes_of(item, self._standing.forms)
         return found
 
-    def _asked(self, standing: StandingRule, items: Sequence[Any]) -> list[Change]:
-        """Return what a rule makes of items, as its changes. One that raises is put aside."""
-        group, name = standing.group, standing.rule.name
-        self._touch(group)
-        before = group.begins()
-        try:
-            return [RuleChange.of(change, name, change.members) for change in group.take(items)]
-        except Exception as error:
-            group.failed(before)
-            why = f"{type(error).__name__}: {error}"
-            log.warning("rule %r is put aside: %s", name, why)
-            self._put(standing, standing._replace(aside=why))
+    def _carry_out(self, parts: Sequence[EventRows | Punctuation]) -> Output:
+        """Take events and watermarks, in order; return a list of rows, the minimal difference, and the watermark if it moved."""
+        came: list[Any] = []
+        for part in parts:
+            before = self._held.state[0]
+            if (new := self._checked(part)) is not None:
+                came.append((new, before))
+        if not came:
             return []
+        taken = [part for part, _ in came]
+        found: list[Any] = []
+        for rule in self._standing.own:
+            mine: list[Any] = [part if isinstance(part, Punctuation) else part.within(rule.le, rule.re) for part in taken]
+            mine = [part for part in mine if isinstance(part, Punctuation) or len(part)]
+            if mine:
+                found.append(self._asked(rule, mine))
+        found += self._store.take([(self._behind(part), before) for part, before in came], self._touch)
+        if any(isinstance(part, Punctuation) for part in taken):
+            self._forget()
+            return [found, *self._final()]
+        return [found]
 
-    def _put(self, old: StandingRule, new: StandingRule | None) -> None:
-        self._standing = tuple(found for each in self._standing if (found := new if each is old else each) is not None)
+    def _behind(self, part: Any) -> Any:
+        """Return what the store is told: its rules may begin behind the watermark."""
+        return Punctuation(self._behind_by(part.t)) if isinstance(part, Punctuation) else part
+
+    def _behind_by(self, t: int) -> int:
+        return t if t == FOREVER else max(t - self._reach, BEGINNING)
+
+    def _checked(self, part: Any) -> EventRows | Punctuation | None:
+        """Return what is new of a part, and hold its events; None: nothing is."""
+        progress = self._progress
+        if isinstance(part, Punctuation):
+            if not progress.promise_events(part.t):
+                return None
+            for change in self._held.vain(part.t):
+                text = f"expected the insertion of {change.payload!r} at le={change.le} before {part.t} (promised)"
+                self._late.take(change, f"{text} but got its retraction only")
+            self._held.drop(self._behind_by(part.t))
+            return part
+        rows: EventRows = part
+        if (rows.le < progress.events).any():
+            late = rows.at(np.flatnonzero(rows.le < progress.events))
+            for change in late.changes():
+                text = f"expected le >= {progress.events} (promised) but got le={change.le} for {change.payload!r}"
+                self._late.take(change, text)
+            rows = rows.at(np.flatnonzero(rows.le >= progress.events))
+        if not len(rows):
+            return None
+        progress.see(int(rows.le.max()))
+        self._held.add(rows)
+        return rows
+
+    def _asked(self, rule: StandingRule, parts: Sequence[Any]) -> OwnRows:
+        """Return what a rule's own operator makes of events and watermarks: the matches with an LE below the rule's end."""
+        assert rule.own is not None
+        self._touch(rule.own)
+        try:
+            changes = rule.own.take(parts)
+        except Exception as error:
+            raise RulesRaised({rule.number: error}) from error
+        return OwnRows(rule.form, [change for change in changes if change.le is not None and change.le < rule.re])
 
     def _forget(self) -> None:
-        """Let go of rules whose matches are all final."""
-        t = self._progress.events
-        over = [each for each in self._standing if each.re <= t and (each.aside or each.group.promised >= each.re)]
-        for each in over:
-            self._put(each, None)
+        """Let go of rules that no rule can meet any more, whose matches are all final."""
+        t = self._behind_by(self._progress.events)
+        for rule in self._standing.ending:
+            promised = self._store.promised if rule.own is None else rule.own.promised
+            if rule.re <= t and (rule.aside is not None or promised >= rule.re):
+                self._standing.put(rule.number, None)
 
     def _final(self) -> list[Punctuation]:
         """Return the watermark of the output, if it has moved."""
-        t = self._progress.events
-        running = [max(each.group.promised, each.le) for each in self._standing if each.aside is None]
-        final = min([t if t == FOREVER else max(t - self._reach, BEGINNING), *running])
+        own = [max(rule.own.promised, rule.le) for rule in self._standing.own if rule.own is not None]
+        final = min([self._behind_by(self._progress.events), *own])
         if final <= self._output:
             return []
         self._output = final
@@ -247,25 +282,62 @@ class RuleSetOperator(Member):
 
     # -- rules -----------------------------------------------------------------------------------------------------------------
 
-    def _group(self, rule: Rule) -> OwnOperator:
-        """Make what runs a rule."""
+    def _stand(self, rule: Rule, le: int, re: int, own: OwnOperator | None = None) -> StandingRule:
+        """Put a rule in its place: the store, or an operator of its own."""
+        number, self._standing.next = self._standing.next, self._standing.next + 1
+        parts, why = self._parts_of(rule) if own is None else (None, "it had one when it was saved")
+        if parts is None:
+            own = own or self._operator(rule)
+            core = own.operator._core
+            form = RuleForm(rule.name, tuple(core.keys.labels) if core.keys else (), core.shown, core.members is not None)
+        else:
+            form = RuleForm(rule.name, parts.shape.key, parts.shown)
+        standing = StandingRule(rule, number, form, le, re, parts, own, why)
+        self._standing.add(standing)
+        if parts is not None:
+            self._store.add(number, parts, le, re)
+        return standing
+
+    def _parts_of(self, rule: Rule) -> tuple[RuleParts | None, str]:
+        """Return the parts of a rule for the store; None: it needs an operator of its own, and why."""
+        if self._apart is not None:
+            return None, f"{self._apart} is asked"
+        if not self._schema.scalar:
+            return None, "an event has a field that is no scalar"
+        said = self._said(rule)
+        if "order_by" in said:
+            return None, "events of one time stand in an order"
+        try:
+            parts = parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick"))
+        except NoShape as reason:
+            return None, str(reason)
+        return (None, "it has time-outs, and reach= is asked") if parts.shape.clock and self._reach else (parts, "")
+
+    def _said(self, rule: Rule) -> dict[str, Any]:
+        """Return the options of the set that are a rule's: those that it does not say itself."""
         pattern, said = rule.pattern, self._options
-        options = {name: value for name, value in said.said.items() if name not in OF_SET} | {"late": "drop"}
+        options: dict[str, Any] = {}
         if pattern.key is None and self._key is not None:
             options["key"] = self._key
         if pattern.window is None and said.window is not None and not hasattr(pattern, "tree"):
             options["window"] = said.window
         if pattern.ordered_by is None and said.order_by is not None and not hasattr(pattern, "tree"):
             options["order_by"] = said.order_by
-        if self._front.tick is not None and pattern.tick is None:
-            options["tick"] = self._front.tick
+        if self._input.tick is not None and pattern.tick is None:
+            options["tick"] = self._input.tick
+        return options
+
+    def _operator(self, rule: Rule, blob: bytes | None = None) -> OwnOperator:
+        """Make the operator of a rule, of its snapshot if there is one."""
+        options = {name: value for name, value in self._options.said.items() if name not in OF_SET} | {"late": "drop"}
+        options |= self._said(rule)
         try:
-            return OwnOperator(pattern.operator(**options))
+            return OwnOperator(rule.pattern.operator(**options) if blob is None else rule.pattern.restore(blob, **options))
         except AfaError as error:
             raise type(error)(f"rule {rule.name!r}: {error}") from error
 
     def _time(self, at: Any, what: str) -> int | None:
-        return None if at is None else as_ticks(at, what, self._front.tick)
+        return None if at is None else as_ticks(at, what, self._input.tick)
 
     @whole
     def add(self, name: str, pattern: Any, le: Any = None, re: Any = None) -> Output:
@@ -301,20 +373,25 @@ class RuleSetOperator(Member):
             raise AfaError(f"rule {name!r}: expected le < re but got le={le}, re={re}")
         if le < first and self._progress.events > BEGINNING:
             raise LateEventError(f"rule {name!r}: expected le >= {first}, from where on events are held, but got le={le}")
-        for other in self._standing:
-            if other.rule.name == name and other.le < re and le < other.re:
+        for other in self._standing.named(name):
+            if other.le < re and le < other.re:
                 raise AfaError(f"expected no rule {name!r} in [{le}, {re}) but got one in force in [{other.le}, {other.re})")
-        standing = StandingRule(rule, le, re, self._group(rule))
-        self._touch(standing.group)
-        self._columns = RuleColumns.of((*self._standing, standing), self._set.schema)
-        items: list[Any] = list(self._held.between(le, re))
-        if self._progress.events > BEGINNING:
-            items.append(Punctuation(self._progress.events))
-        changes = standing.group.take(items) if items else []
-        self._standing += (standing,)
-        found = [RuleChange.of(change, name, change.members) for change in changes if change.le is not None and change.le < re]
-        put_in_order(found)  # type: ignore[arg-type]
-        return list(found)
+        standing = self._stand(rule, le, re)
+        parts: list[Any] = self._held.in_force(le, re)
+        if self._progress.events > BEGINNING and standing.own is not None:
+            parts.append(Punctuation(self._progress.events))
+        try:
+            return self._listed([self._alone(standing, parts)])
+        except RulesRaised as raised:
+            raise raised.errors[standing.number] from None
+
+    def _alone(self, rule: StandingRule, parts: list[Any]) -> list[Any]:
+        """Return what a rule alone makes of events and watermarks."""
+        if not parts or rule.aside is not None:
+            return []
+        if rule.own is not None:
+            return [self._asked(rule, parts)]
+        return self._store.take([(part, parts[:i]) for i, part in enumerate(parts)], self._touch, {rule.number})
 
     @whole
     def remove(self, name: str, at: Any = None) -> Output:
@@ -327,38 +404,43 @@ class RuleSetOperator(Member):
         LateEventError
             The instant is not behind the watermark.
         """
-        return self._remove(name, self._time(at, "at"))
+        return self._tried(self._remove, name, self._time(at, "at"))
 
     def _remove(self, name: str, at: int | None) -> Output:
         progress = self._progress
         if at is not None and at <= progress.events and progress.events > BEGINNING:
             raise LateEventError(f"rule {name!r}: expected an end behind {progress.events} (promised) but got at={at}")
         at = progress.now if at is None else at
-        found = [each for each in self._standing if each.rule.name == name and at < each.re]
+        found = [rule for rule in self._standing.named(name) if at < rule.re]
         if not found:
-            known = ", ".join(sorted({each.rule.name for each in self._standing if at < each.re})) or "none"
+            known = ", ".join(sorted({rule.rule.name for rule in self._standing if at < rule.re})) or "none"
             raise AfaError(f"expected a rule in force beyond {at} but got {name!r}; there are: {known}")
-        changes: list[Change] = []
-        for each in found:
-            undone = (
-                [] if each.aside else [event._replace(diff=-event.diff) for event in self._held.between(max(at, each.le), each.re)]
-            )
-            if undone:
-                self._touch(each.group)
-                changes += [RuleChange.of(change, name, change.members) for change in each.group.take(undone)]
-            self._put(each, each._replace(re=at) if each.le < at else None)
-        self._columns = RuleColumns.of(self._standing, self._set.schema)
-        put_in_order(changes)
-        return list(changes)
+        out: list[Any] = []
+        for rule in found:
+            out += self._alone(rule, [rows.negated() for rows in self._held.in_force(max(at, rule.le), rule.re)])
+            self._end(rule, at)
+        return self._listed([out])
+
+    def _end(self, rule: StandingRule, at: int) -> None:
+        if rule.own is None:
+            self._store.end(rule.number, at)
+        self._standing.put(rule.number, rule._replace(re=at) if rule.le < at else None)
 
     @whole
     def replace(self, name: str, pattern: Any, at: Any = None) -> Output:
         """End a rule and put another one of its name in force there, as one call: `remove`, then `add`, at one instant."""
-        rule, instant = self._set.rule(name, pattern), self._time(at, "at")
-        instant = self._progress.now if instant is None else instant
-        changes = [*self._remove(name, instant), *self._add(rule, instant, None)]
+        return self._tried(self._replace, self._set.rule(name, pattern), self._time(at, "at"))
+
+    def _replace(self, rule: Rule, at: int | None) -> Output:
+        at = self._progress.now if at is None else at
+        changes = [*self._remove(rule.name, at), *self._add(rule, at, None)]
         put_in_order(changes)
         return changes
+
+    @property
+    def now(self) -> int:
+        """One tick past all that was seen, from where on a rule without a lifetime holds."""
+        return self._progress.now
 
     @property
     def rules(self) -> list[RuleInForce]:
@@ -378,7 +460,7 @@ class RuleSetOperator(Member):
             )
             for each in self._standing
         ]
-        return sorted([*told, *self._dropped], key=lambda each: (each.name, each.le))
+        return sorted([*told, *self._standing.dropped], key=lambda each: (each.name, each.le))
 
     @property
     def statistics(self) -> RuleSetStatistics:
@@ -387,21 +469,46 @@ class RuleSetOperator(Member):
         return found
 
     def _counted(self) -> RuleSetStatistics:
-        by_rule = {each.rule.name: each.group.operator.statistics for each in self._standing}
-        return RuleSetStatistics(len(self._held), self._late.count, by_rule)
+        of = {rule.rule.name: self._numbers_of(rule) for rule in self._standing}
+        held = self._store.partial_matches() + sum(each.partial_matches or 0 for each in of.values())
+        return RuleSetStatistics(len(self._held), self._late.count, held, of)
+
+    def _numbers_of(self, rule: StandingRule) -> RuleStatistics:
+        if rule.own is None:
+            return RuleStatistics(*self._store.counts(rule.number), None)
+        found = rule.own.operator.statistics
+        return RuleStatistics(found.changes, found.outputs - found.retractions, found.partial_matches)
 
     def explain(self) -> str:
-        """Say how each rule is run."""
-        return "\n".join(f"{each.name}: an operator of its own, [{each.le}, {each.re}), {each.state}" for each in self.rules)
+        """Say how each rule is run: in a store with others of its shape, or by an operator of its own, and why."""
+        return "\n".join(self._calls.call(lambda: [self._explained(rule) for rule in self._standing]))
+
+    def _explained(self, rule: StandingRule) -> str:
+        lifetime = f"{rule.rule.name}: [{rule.le}, {rule.re})"
+        if rule.aside is not None:
+            return f"{lifetime}, put aside: {rule.aside}"
+        if rule.own is not None:
+            return f"{lifetime}, an operator of its own, which sees each event: {rule.why}"
+        shape = self._store.rules[rule.number].group
+        alike = sum(each.group is shape for each in self._store.rules.values())
+        asked = self._store.concerned.index.asked(rule.number)
+        return f"{lifetime}, one of {alike} of its shape" + "".join(f"; asked of each event: {text}" for text in asked)
 
     def lineage(self, match: RuleChange) -> Any:
-        """Return which events stand behind a match in force of a rule, as of `Operator.lineage`."""
+        """Return which events stand behind a match in force of a rule, as of `Operator.lineage`.
+
+        Of a rule in the store it is made anew from the events that are held, O(them).
+        """
         return self._calls.call(self._lineage, match)
 
     def _lineage(self, match: RuleChange) -> Any:
-        for each in self._standing:
-            if each.rule.name == match.rule and each.le <= (match.le or 0) < each.re:
-                return each.group.operator.lineage(match)
+        for rule in self._standing.named(match.rule):
+            if rule.le <= (match.le or 0) < rule.re:
+                own = rule.own
+                if own is None:
+                    own = self._operator(rule.rule)
+                    own.take(self._held.in_force(rule.le, rule.re))
+                return own.operator.lineage(match)
         raise ChangeError(f"expected a match of a rule in force but got {match!r}")
 
     def snapshot(self) -> bytes:
@@ -410,18 +517,32 @@ class RuleSetOperator(Member):
         return found
 
     def _saved(self) -> bytes:
-        rules = [
-            [each.rule.name, each.rule.text, each.le, each.re, each.aside, each.group.promised, each.group.operator._snapshot()]
-            for each in self._standing
-        ]
-        held = [[tuple(change.payload), change.le, change.re, change.diff] for change in self._held.between(BEGINNING)]
-        schema = [[field.name, getattr(field.type, "__name__", "any")] for field in self._set.schema.fields]
-        marks, late = list(self._progress.marks()), self._late.count
-        return sealed.seal(MAGIC, VERSION, plain([schema, self._reach, marks, late, self._output, rules, held]))
+        groups = list(self._store.groups.values())
+        rules = []
+        for rule in self._standing:
+            if rule.own is not None:
+                state: list[Any] = [rule.own.promised, rule.own.operator._snapshot()]
+            else:
+                assert rule.parts is not None
+                state = [
+                    groups.index(self._store.rules[rule.number].group),
+                    rule.parts.described(),
+                    *self._store.counts(rule.number),
+                ]
+            rules.append([rule.number, rule.rule.name, rule.rule.text, rule.le, rule.re, rule.aside, state])
+        held = [[tuple(change.payload), *change[1:4]] for change in self._held.netted()]
+        schema = [[field.name, getattr(field.type, "__name__", "any")] for field in self._schema.fields]
+        units = self._store.concerned.units.saved()
+        told = [list(self._progress.marks()), self._late.count, self._output, self._standing.next, units]
+        blobs = [group.operator._snapshot() for group in groups]
+        return sealed.seal(MAGIC, VERSION, plain([schema, self._reach, told, rules, held, blobs]))
 
     def _check(self) -> None:
-        for each in self._standing:
-            each.group.operator._check()
+        for rule in self._standing:
+            if rule.own is not None:
+                rule.own.operator._check()
+        for group in self._store.groups.values():
+            group.operator._check()
 
     def __repr__(self) -> str:
         return f"Operator({self._set!r})"

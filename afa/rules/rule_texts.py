@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
-import itertools
-import sys
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from afa.errors import AfaError
+from afa.language.pattern_file import imported, patterns_in, the_only
 from afa.language.query import query
 from afa.language.sql_query import sql
 from afa.model.automaton import Automaton
@@ -21,7 +19,6 @@ from afa.schema import Schema
 
 SUFFIXES = (".sase", ".sql", ".py")
 """The files that are rules."""
-COUNTER = itertools.count()
 SET = "a set of rules"
 
 
@@ -36,23 +33,25 @@ class Rule(NamedTuple):
 class RuleTexts(Pattern):
     """The patterns of a set, read by name; `afa.Rules` makes operators of them."""
 
-    def __init__(self, patterns: Mapping[str, Any], *, event: Any, key: Any = None, tick: str | None = None) -> None:
+    def __init__(
+        self, patterns: Mapping[str, Any], *, event: Any, key: Any = None, tick: str | None = None, type: str | None = None
+    ) -> None:
         if not isinstance(patterns, Mapping):
             raise AfaError(f"expected a dict of patterns by name but got {patterns!r}")
-        self._tick = tick
-        self._event = event if isinstance(event, type) else _event_of(event)
+        self._tick, self.type = tick, type
+        self._event = event if inspect.isclass(event) else _event_of(event)
         self.schema = Schema.of(self._event, "event")._replace(tick=tick)
         self._key = None if key is None else self.checked_key(key)
         self.rules = {name: self.rule(name, given) for name, given in patterns.items()}
 
     @classmethod
-    def of_folder(cls, folder: Any, *, event: Any, key: Any = None, tick: str | None = None) -> Any:
+    def of_folder(cls, folder: Any, *, event: Any, key: Any = None, tick: str | None = None, type: str | None = None) -> Any:
         """Read the rules of a folder: each file ``NAME.sase``, ``NAME.sql`` or ``NAME.py`` is the rule NAME.
 
         A file of Python is run, and has one pattern. Files whose names begin with a dot are left out; all others are refused, and
         two of one name.
         """
-        return cls(files_of(folder), event=event, key=key, tick=tick)
+        return cls(files_of(folder), event=event, key=key, tick=tick, type=type)
 
     def rule(self, name: Any, given: Any) -> Rule:
         """Read one more rule of these events. The set stays as it is."""
@@ -68,11 +67,12 @@ class RuleTexts(Pattern):
     def _read(self, name: str, given: Any) -> Rule:
         text = given if isinstance(given, str) else None
         if text is not None and "match_recognize" in text.lower():
-            pattern = sql(text, event=self._event, tick=self._tick)
-        elif text is not None or hasattr(given, "query"):
-            pattern = query(given, event=self._event, tick=self._tick)
+            pattern: Pattern = sql(text, event=self._event, tick=self._tick)
+        elif text is not None:
+            pattern = query(given, event=self._event, tick=self._tick, type=self.type)
         else:
-            pattern = pattern_of(given, "the text of a query, a query or an automaton")
+            known = pattern_of(given, "the text of a query, a query or an automaton")
+            pattern = known.over(lambda: self._event, tick=self._tick, type=self.type, order_by=None)
         if (
             isinstance(pattern, RuleTexts)
             or getattr(pattern, "links", None) is not None
@@ -94,7 +94,8 @@ class RuleTexts(Pattern):
         for field in own.fields:
             if field.name not in known:
                 raise AfaError(f"expected fields of {self.schema.describe()} but got {field.name!r}")
-        raise AfaError(f"expected a pattern of the class of the events, {self.schema.describe()}, but got {own.describe()}")
+        alike = ", another class of this name: let all import one" if own.describe() == self.schema.describe() else ""
+        raise AfaError(f"expected a pattern of the class of the events, {self.schema.describe()}, but got {own.describe()}{alike}")
 
     def checked_key(self, key: Any) -> Any:
         """Return a key; refuse one that is not made of fields of the events."""
@@ -112,7 +113,8 @@ class RuleTexts(Pattern):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise AfaError(f"expected one pattern here but got {SET}: Operator and afa.find take it, or give each rule by itself")
+        doors = "Operator, afa.find and afa.backtest take it"
+        raise AfaError(f"expected one pattern here but got {SET}: {doors}, or give each rule by itself")
 
     @property
     def event(self) -> type:
@@ -146,8 +148,8 @@ def _event_of(given: Any) -> type:
     return found.event
 
 
-def files_of(folder: Any) -> dict[str, Any]:
-    """Return by name what the files of a folder say: text, or the pattern of a file of Python."""
+def files_of(folder: Any, empty: bool = False) -> dict[str, Any]:
+    """Return by name what the files of a folder say: text, or the pattern of a file of Python. ``empty``: there may be none."""
     path = Path(folder)
     if not path.is_dir():
         raise AfaError(f"expected a folder of rules but got {str(folder)!r}")
@@ -159,29 +161,23 @@ def files_of(folder: Any) -> dict[str, Any]:
             raise AfaError(f"expected files {', '.join(SUFFIXES)} in a folder of rules but got {file.name!r}")
         if file.stem in found:
             raise AfaError(f"expected one file of each name but got two rules {file.stem!r} in {path.name}")
-        try:
-            found[file.stem] = _pattern_in(file) if file.suffix == ".py" else file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise AfaError(f"rule {file.stem!r}: expected text in {file.name} but got {error}") from error
-    if not found:
+        found[file.stem] = given_in(file)
+    if not (found or empty):
         raise AfaError(f"expected rules in {str(folder)!r} but got an empty folder")
     return found
 
 
-def _pattern_in(file: Path) -> Any:
-    """Run a file of Python, and return the one pattern in it."""
-    name = f"afa_rule_{file.stem}_{next(COUNTER)}"
-    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(file.resolve())))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # annotations of its schemas are resolved through it
+def given_in(file: Path) -> Any:
+    """Return what a file says: its text, or the one pattern of a file of Python, which is run."""
+    if file.suffix == ".py":
+        try:
+            there = patterns_in(imported(file, file.name))
+        except AfaError as error:
+            raise AfaError(f"rule {file.stem!r}: {error}") from error
+        if the_only(there) is None:
+            raise AfaError(f"rule {file.stem!r}: expected one pattern in {file.name} but got {', '.join(there) or 'none'}")
+        return the_only(there)
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise AfaError(f"rule {file.stem!r}: {file.name} raised {type(error).__name__}: {error}") from error
-    found = {id(each): each for each in vars(module).values() if isinstance(each, (Automaton, Pattern))}
-    if len(found) != 1:
-        raise AfaError(f"rule {file.stem!r}: expected one pattern in {file.name} but got {len(found)}")
-    return next(iter(found.values()))
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AfaError(f"rule {file.stem!r}: expected text in {file.name} but got {error}") from error

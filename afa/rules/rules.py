@@ -23,6 +23,8 @@ class Rules(RuleTexts):
         Fields of the event: the key of the rules that say none.
     tick : str, optional
         What one int of LE counts.
+    type : str, optional
+        The field that holds an event's type; left out: "type", if there is such a field.
 
     Raises
     ------

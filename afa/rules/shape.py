@@ -5,8 +5,9 @@
     own       bit 1: e.type == 'B' and e.who == 'me'       whoever makes the pair asks this
               c0 = 1.1
 
-A bit says of an event whether a condition on it alone is true. An event of which no bit of a rule is set must leave each partial
-match of the rule as it is, so that the rule need not see it: no arc takes it, each skip passes it. Else the rule has no shape.
+A bit says of an event whether a condition on it alone is true. Nothing may begin by an event of which no bit is set, else the rule
+has no shape. Where such an event leaves each partial match as it is (no arc takes it, each skip passes it), the rule need not see
+it. Else it is *whole*: from where a match may have begun on it sees all events of its key (contiguity, time-outs).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
 from afa.expression.arc_functions import expression_of
-from afa.expression.kinds import FENCE, TRANSFER, Unreadable
+from afa.expression.kinds import AT, FENCE, TRANSFER, Unreadable
 from afa.expression.nodes import (
     And,
     Binary,
@@ -33,13 +34,17 @@ from afa.expression.nodes import (
     rebuilt,
     renamed,
     sides,
+    walk,
 )
+from afa.expression.text import text_of_expr
 from afa.expression.types import may_raise
 from afa.language.query import Query
-from afa.model.arc import CONSUME, SKIP, Arc
+from afa.model.arc import CONSUME, SKIP, TIMEOUT, Arc
 from afa.model.automaton import Automaton
-from afa.operator.patterns import pattern_of
+from afa.operator.patterns import AutomatonPattern, pattern_of
 from afa.schema import Field, Schema
+from punctuation.durations import ticks_of_duration
+from punctuation.time import BEGINNING, FOREVER
 
 BITS = 62
 """How many conditions on single events a rule has at most."""
@@ -54,6 +59,7 @@ class ShapeArc(NamedTuple):
     dst: int
     fence: Expr
     transfer: Expr | None
+    at: Expr | None = None  # of a time-out
 
 
 class Shape(NamedTuple):
@@ -68,24 +74,40 @@ class Shape(NamedTuple):
     constants: tuple[type, ...]
     key: tuple[str, ...]
     bits: int
+    begins: int  # the bits without which nothing begins
+    whole: bool
+
+    @property
+    def clock(self) -> bool:
+        """Whether there are time-outs, which each event of the key may set off."""
+        return any(arc.at is not None for arc in self.arcs)
 
 
 class RuleParts(NamedTuple):
-    """A rule, taken apart. ``bits``: of each bit the condition on the event; ``names``: of the fields that a match shows."""
+    """A rule, taken apart. ``bits``: of each bit the condition on the event; ``shown``: what a match shows."""
 
     shape: Shape
     bits: tuple[Expr, ...]
     constants: tuple[int | float, ...]
     window: int | None
-    names: tuple[str, ...]
-    event: Schema
+    shown: Schema
+
+    def described(self) -> list[Any]:
+        """Return the rule in plain data: equal for equal rules."""
+        arcs = [
+            [arc.kind, arc.src, arc.dst, text_of_expr(arc.fence), *(each and text_of_expr(each) for each in (arc.transfer, arc.at))]
+            for arc in self.shape.arcs
+        ]
+        names = [[field.name, field.type.__name__ if field.type else "any"] for field in self.shown.fields]
+        bits = list(map(text_of_expr, self.bits))
+        return [arcs, sorted(self.shape.final), bits, list(self.constants), self.window, names, list(self.shape.key)]
 
 
 class NoShape(Exception):  # noqa: N818  (no error: such a rule is an operator of its own)
     """A rule has no shape; the text says why."""
 
 
-def parts_of(pattern: Any, key: Any = None, window: int | None = None, tick: str | None = None) -> RuleParts:
+def parts_of(pattern: Any, key: Any = None, window: Any = None, tick: str | None = None) -> RuleParts:
     """Returns the parts of a rule.
 
     Parameters
@@ -116,12 +138,14 @@ def parts_of(pattern: Any, key: Any = None, window: int | None = None, tick: str
     ["e.type == 'A' and e.x > 1.5", "e.type == 'B'"]
     """
     pattern = pattern_of(pattern)
+    if not isinstance(pattern, (Query, AutomatonPattern)):
+        raise NoShape("it is no query and no automaton")
     automaton = pattern.automaton
     if isinstance(pattern, Query):
         _check_query(pattern)
         key, window, tick = pattern.key or key, pattern.window, pattern.tick or tick
         automaton = pattern._served(None, {}).automaton
-    return _ShapeReader(automaton.bound(tick), _names(key), window).parts()
+    return _ShapeReader(automaton.bound(tick), _names(key), window, tick).parts()
 
 
 def _check_query(query: Query) -> None:
@@ -144,7 +168,7 @@ def _names(key: Any) -> tuple[str, ...]:
 class _ShapeReader:
     """Reads one automaton."""
 
-    def __init__(self, automaton: Automaton, key: tuple[str, ...], window: int | None) -> None:
+    def __init__(self, automaton: Automaton, key: tuple[str, ...], window: Any, tick: str | None) -> None:
         event = automaton.event_schema
         for wrong, why in (
             (event is None or not event.scalar, "an event has a field that is no scalar"),
@@ -160,23 +184,27 @@ class _ShapeReader:
         if missing := [name for name in key if name not in known]:
             raise NoShape(f"its key is no field of the event: {', '.join(missing)}")
         self._automaton, self._event, self._register = automaton, event, automaton.register_schema
-        self._key, self._window = key, window
+        self._key, self._window = key, None if window is None else ticks_of_duration(window, tick, "window")
         self._slots = {field.name: f"r{i}" for i, field in enumerate(self._register.fields)}
         self._bits: dict[Expr, int] = {}
         self._leaves: dict[Expr, Expr] = {}
         self._constants: list[int | float] = []
         self._values: dict[str, Field] = {}
+        self._whole = False
 
     def parts(self) -> RuleParts:
         automaton, register = self._automaton, self._register
         states = {state: i for i, state in enumerate(automaton.states)}
         final = frozenset(states[name] for name in automaton.final.union(arc.dst for arc in automaton.arcs if arc.final))
         arcs = tuple(self._arc(arc, states) for arc in automaton.arcs)
-        if any(arc.kind == SKIP and arc.dst in final for arc in arcs):
-            raise NoShape("a match that has ended skips events, and ends again at each")
         rests = {arc.src for arc in arcs if arc.kind == SKIP}
-        for state in {arc.dst for arc in arcs} & {arc.src for arc in arcs} - rests:
-            raise NoShape(f"a match in state {automaton.states[state]!r} may not pass events that do not concern it (contiguity)")
+        self._whole |= any(arc.kind == SKIP and arc.dst in final for arc in arcs)  # a match that has ended ends again
+        self._whole |= bool({arc.dst for arc in arcs} & {arc.src for arc in arcs} - rests)  # contiguity
+        if 0 in final:
+            raise NoShape("its start is final")
+        begins = 0
+        for arc in arcs:
+            begins |= _bits_in(arc.fence) if arc.kind == CONSUME and arc.src == 0 else 0
         if len(self._bits) > BITS:
             raise NoShape(f"it has {len(self._bits)} conditions on single events, more than {BITS}")
         shape = Shape(
@@ -189,25 +217,28 @@ class _ShapeReader:
             tuple(map(type, self._constants)),
             self._key,
             len(self._bits),
+            begins,
+            self._whole,
         )
-        names = tuple(field.name for field in automaton.match_schema.fields)
-        return RuleParts(shape, tuple(self._bits), tuple(self._constants), self._window, names, self._event)
+        return RuleParts(shape, tuple(self._bits), tuple(self._constants), self._window, automaton.match_schema)
 
     def _arc(self, arc: Arc, states: dict[str, int]) -> ShapeArc:
-        if arc.kind not in (CONSUME, SKIP):
-            raise NoShape(f"{arc!r} waits, or takes no event: it depends on events that do not concern the rule")
+        if arc.kind not in (CONSUME, SKIP, TIMEOUT) or (arc.kind == TIMEOUT and states[arc.src] == 0):
+            raise NoShape(f"{arc!r} takes no event")
         try:
+            if arc.kind == TIMEOUT:
+                self._whole = True
+                at = self._of_pair(expression_of(arc.at, AT, None, self._register))
+                return ShapeArc(arc.kind, states[arc.src], states[arc.dst], TRUE, None, at)
             fence = expression_of(arc.fence, FENCE, self._event, self._register)
             transfer = None if arc.transfer is None else expression_of(arc.transfer, TRANSFER, self._event, self._register)
         except (Unreadable, AutomatonError) as error:
             raise NoShape(f"{arc!r} is a function that can't be taken apart: {error}") from None
         found = self._truth(fence, frozenset())
         at_rest = _without_bits(found)
-        if at_rest != (FALSE if arc.kind == CONSUME else TRUE) or (arc.kind == SKIP and transfer is not None):
-            does = (
-                "may take" if arc.kind == CONSUME else "takes note of, or may not pass," if transfer is not None else "may not pass"
-            )
-            raise NoShape(f"{arc!r} {does} an event of which no condition on it alone is true")
+        if arc.kind == CONSUME and states[arc.src] == 0 and at_rest != FALSE:
+            raise NoShape(f"{arc!r} may begin by an event of which no condition on it alone is true")
+        self._whole |= at_rest != (FALSE if arc.kind == CONSUME else TRUE) or (arc.kind == SKIP and transfer is not None)
         made = None if transfer is None else self._of_pair(self._lifted(transfer))
         return ShapeArc(arc.kind, states[arc.src], states[arc.dst], found, made)
 
@@ -309,7 +340,9 @@ def _is_negation(expr: Expr) -> bool:
 
 
 def _is_number(expr: Expr, usual: tuple[int, ...]) -> bool:
-    return isinstance(expr, Const) and type(expr.value) in (int, float) and expr.value not in usual
+    if not isinstance(expr, Const) or type(expr.value) not in (int, float) or expr.value in usual:
+        return False
+    return type(expr.value) is float or BEGINNING <= expr.value <= FOREVER  # type: ignore[operator]
 
 
 def _guarded(item: Expr, both: bool) -> frozenset[Expr]:
@@ -360,6 +393,16 @@ def _known(schema: Schema, side: str, present: frozenset[Expr]) -> Schema:
         return schema
     fields = (field._replace(optional=field.optional and FieldRead(side, field.name) not in present) for field in schema.fields)
     return schema._replace(fields=tuple(fields))
+
+
+def _bits_in(expr: Expr) -> int:
+    """Return the bits that a fence asks for."""
+    found = 0
+    for node in walk(expr):
+        match node:
+            case Binary("&", FieldRead("e", "b"), Const(int() as bit)):
+                found |= bit
+    return found
 
 
 def _without_bits(expr: Expr) -> Expr | None:

@@ -5,7 +5,7 @@
 plan            `match`
 whole_sql       `sql`; changes_read: how a statement reads the changes of a stream
 computed_rows   columns that a query in SQL computes of each row, its keys among them
-pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
+pattern_said    what a pattern says itself; rules_said: what a set does; dealing: rows to buckets, and what these say as columns
 feed_columns    `feed`: messages of a database as rows
 backtest_plan   `backtest`: many patterns over a static table, after one shuffle
 replay_plan     `replay`: a static table, read only where a match can lie
@@ -26,7 +26,7 @@ moved           keys that move to another number of buckets
 shared          operators in shared memory between batches; operator_image: one as a file
 metrics         what each bucket tells of each batch
 shipped         what workers are sent, and what they say if they lack a module
-worlds_bucket   the work of one bucket of `Worlds`, without Spark
+worlds_bucket   the work of one bucket of `Worlds`, without Spark; rules_bucket: of a set of rules
 table_folder    changes folded into the matches in force, and where `keep_current` keeps them
 session         Spark in this process, and what `match` wants of any
 """

@@ -40,7 +40,8 @@ from afa.spark.ledger import BucketLog
 from afa.spark.operator_image import Image
 from afa.spark.packed_rows import STATE, moment_of
 from afa.spark.recipe import RecipeDifference, check, difference, rebuilt
-from afa.spark.refused import RefusedRows, in_order, is_of_rows, net_of, take_by_halves
+from afa.spark.refused import RefusedRows, in_order, is_of_rows, net_of, take_by_halves, vain
+from afa.spark.rules_bucket import RulesBucket
 from afa.spark.stages import Stages
 from afa.spark.worlds_bucket import WorldsBucket
 from afa.state.key_columns import KeyColumns
@@ -56,7 +57,9 @@ OLDEST = 6
 def bucket_of_job(job: Job, number: int, blobs: Sequence[bytes] = (), image: Image | None = None) -> Any:
     """Make a `Bucket`, or what the pattern has in its place."""
     own = job.asked.own
-    return Bucket(job, number, blobs, image) if own is None else WorldsBucket(job, own, number, b"".join(blobs))
+    if own is None:
+        return Bucket(job, number, blobs, image)
+    return (WorldsBucket if own.rules is None else RulesBucket)(job, own, number, b"".join(blobs))
 
 
 class Bucket:
@@ -192,11 +195,11 @@ class Bucket:
 
     def _lates(self, promised: int) -> list[Change]:
         """Return what has come behind the watermark; tell of retractions whose rows have not come by now."""
-        vain = {id(change) for change in self._vain}
-        late = [change for change in self._late if id(change) not in vain]
+        in_vain = {id(change) for change in self._vain}
+        late = [change for change in self._late if id(change) not in in_vain]
         self._late.clear()
         for change in self._vain:
-            said = _vain(change, promised)
+            said = vain(change, promised)
             if self._job.late == "raise":
                 raise LateEventError(f"{said} of key {change.key!r}")
             self._fault(ChangeError(said), change.key, change.le)
@@ -501,12 +504,6 @@ class BucketState(NamedTuple):
     delay: int
     refused: bytes = b""
     ids: bytes = b""
-
-
-def _vain(change: Change, promised: int) -> str:
-    """Say that the row of a retraction has not come."""
-    until = "" if promised == FOREVER else f" before {moment_of(promised)} (promised)"
-    return f"expected the insertion of {change.payload!r}{until} but got its retraction only"
 
 
 def _shown(values: dict[str, Any]) -> str:

@@ -77,7 +77,8 @@ def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
     keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
     members = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
     shown = [F.timestamp_micros(column(name)).alias(name) if name in moments else column(name) for name in register]
-    return changes.select(*keys, *shown, *times, "diff", *members, known, "kind", "reason")
+    first, shown = (shown[:1], shown[1:]) if job.asked.own is not None and job.asked.own.rules is not None else ([], shown)  # whose
+    return changes.select(*first, *keys, *shown, *times, "diff", *members, known, "kind", "reason")
 
 
 def without(changes: DataFrame, kinds: list[str]) -> DataFrame:

@@ -135,6 +135,7 @@ class Fault(NamedTuple):
     what: str
     key: tuple[Any, ...] | None = None
     le: int | None = None
+    rule: str | None = None  # that is put aside, of a set
 
 
 class BucketAnswer(NamedTuple):
@@ -145,6 +146,7 @@ class BucketAnswer(NamedTuple):
     faults: list[Fault]
     code: str | None = None  # what was done because the job is another than that of the checkpoint
     notes: Sequence[str] = ()  # of arcs that have come: which of their states nothing reaches or leaves yet
+    by_rule: Sequence[dict[str, Any]] = ()  # of a set of rules: the numbers of each
 
     def then(self, later: BucketAnswer) -> BucketAnswer:
         """Return this answer joined with a later one for the same batch."""

@@ -43,6 +43,8 @@ FIELDS = {
     "operator_ms": "double",  # in the operator
     "state_ms": "double",  # with its state: store, shared memory, timers
     "watermark": "timestamp",
+    "rule": "string",  # of a set, in rows of its rules, which have `partial_matches` and `matches` only; null in those of buckets
+    "matches": "bigint",  # of a rule, that are not final yet
 }
 MOST_STATES = 100
 """Of so many states the partial matches are among the observed metrics."""
@@ -82,7 +84,8 @@ def metrics(changes: DataFrame) -> DataFrame:
         that AFTER MATCH SKIP may show otherwise yet), held (rows that wait for the watermark); memory_bytes (of the operator), ids,
         id_bytes, repeats, superseded (as of `speculation.IdsStatistics`; null without ``id=``),
         stored_bytes (in the state store), read_bytes, written_bytes (of these, in this batch); operator_ms, state_ms (time spent in
-        each); watermark.
+        each); watermark. Of a set of rules also a row for each rule that holds something: batch, bucket, rule, partial_matches,
+        matches (that are not final yet); in the rows of buckets rule is null.
     """
     return changes.where(F.col("kind") == METRICS).select(_parsed().alias("m")).select("m.*")
 

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,8 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError, SnapshotError
-from afa.spark.bucket import Bucket
+from afa.spark.bucket import Bucket, bucket_of_job
 from afa.spark.job import BucketAnswer, Job, Moved
+from afa.spark.rules_bucket import split as split_rules
 from afa.spark.shipped import shipped
 from afa.state.sound import wanted
 
@@ -119,17 +121,19 @@ def splitter(job: Job, before: int) -> Callable[[pa.Table], pa.Table]:
     def split(table: pa.Table) -> pa.Table:
         table = table.sort_by("n")
         number = table["bucket"][0].as_py()
-        bucket = Bucket(old, number, table["state"].to_pylist())
-        states = list(bucket.split(job.buckets))
+        blobs = table["state"].to_pylist()
+        own = old.asked.own
+        parts = Bucket(old, number, blobs).split(job.buckets) if own is None else split_rules(blobs, before, number, job.buckets)
+        states = list(parts)
         schema = pa.schema([("bucket", pa.int32()), ("old", pa.int32()), ("state", pa.binary())])
         return pa.table({"bucket": range(len(states)), "old": [number] * len(states), "state": states}, schema)
 
     return split
 
 
-def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tuple[Bucket, BucketAnswer]:
+def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tuple[Any, BucketAnswer]:
     """Return the bucket that parts of the old ones make, once each has followed the watermark; what that has brought."""
-    parts = [Bucket(job, number, [state]) for state in states]
+    parts = [bucket_of_job(job, number, [state]) for state in states]
     answers = [part.settle(promised) for part in parts]
     parts[0].join(parts[1:])
     told = f"the buckets were {len(parts)}, are {job.buckets}: keys have moved"

@@ -236,7 +236,8 @@ def written(job: Job, answer: BucketAnswer, bad: Sequence[BadRow], metrics: dict
     schema = changes_schema(job)
     tables = [_matches(schema, changes) for changes in answer.changes if changes.num_rows]
     rows = [_late(job, change) for change in answer.late]
-    rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
+    faults = ((fault.rule, _fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le)) for fault in answer.faults)
+    rows += [{**row, "rule": rule} for rule, row in faults]
     rows += [_fault(job, reason, None, None) for reason in _left_out(job, schema, answer)]
     rows += [_fault(job, why(job, each), tuple(each.row.get(name) for name in job.keys), each.le) for each in bad]
     rows += [{"kind": NOTE, "reason": note} for note in answer.notes]
@@ -244,6 +245,8 @@ def written(job: Job, answer: BucketAnswer, bad: Sequence[BadRow], metrics: dict
         rows.append({"kind": CODE, "reason": answer.code})
     if metrics is not None:
         rows.append({"kind": METRICS, "reason": json.dumps(metrics)})
+        of = {name: metrics.get(name) for name in ("batch", "bucket")}
+        rows += [{"kind": METRICS, "rule": row["rule"], "reason": json.dumps({**of, **row})} for row in answer.by_rule]
     if rows:
         tables.append(pa.Table.from_pylist([_fitting(row, schema) for row in rows], schema))
     return pa.concat_tables(tables) if tables else schema.empty_table()

@@ -20,8 +20,10 @@ from afa.model.reach import check_whole
 from afa.operator.contract import Pattern, own_key
 from afa.operator.options import Options
 from afa.operator.patterns import pattern_of
+from afa.rules.rules import Rules
 from afa.schema import Schema
 from afa.spark.job import Job
+from afa.spark.rules_said import rules_in_parts
 from afa.spark.stages import NONE, PatternStages, under_old_names
 
 ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
@@ -42,9 +44,12 @@ def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
 
     AfaError: an argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``.
     """
-    given = pattern_of(pattern, "an automaton, a query or a temporal pattern")
+    given: Any = pattern_of(pattern, "an automaton, a query or a temporal pattern")
     said = {**options.said, **{name: value for name, value in call.items() if value is not None}}
-    own = given.in_parts(said)
+    is_set = isinstance(given, Rules)
+    if "columns" in said and not is_set:
+        raise AfaError(f"expected columns= beside a set of rules, of which later ones may have others, but got {pattern!r}")
+    own = rules_in_parts(given, said) if is_set else given.in_parts(said)
     if own is not None:
         stages = PatternStages(event=own.event, shown=own.shown, own=own, ahead=own.ahead)
         return PatternOptions(own.automaton or given.automaton, Options(key=own.key, order_by=own.order_by), stages, given)

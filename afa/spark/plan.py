@@ -55,15 +55,17 @@ def match(
     name: str | None = None,
     since: datetime | str | int | None = None,
     checkpoint: str | None = None,
+    columns: type | None = None,
     **options: Unpack[SparkOptions],
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function that matches an automaton in the rows of each key: ``events.transform(match(...))``.
 
     Parameters
     ----------
-    pattern : Automaton, Query, TemporalPattern or Worlds, or what the words of `afa.language` have put together
+    pattern : Automaton, Query, TemporalPattern, Worlds or Rules, or what the words of `afa.language` have put together
         A query says key, window and order itself, a temporal pattern its window and perhaps its key, `Worlds` all of them and
-        where intervals are; ``time`` is the column of their lower ends then, or of what a clock said. An automaton has
+        where intervals are; ``time`` is the column of their lower ends then, or of what a clock said. Rules say their
+        keys, or `key` does, by which rows are dealt to all of them. An automaton has
         ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and dates
         in int and float fields; intervals are microseconds, and so is `afa.span`. A number that a field's type can't hold makes a
         bad row.
@@ -123,6 +125,9 @@ def match(
         The folder of the query's checkpoint, if that may have another number of buckets. Its states are then split by key, and
         written into it, so that keys can move to their new buckets in the first batch. A checkpoint that does not exist yet, or
         has the same number of buckets, is left alone.
+    columns : NamedTuple class, optional
+        Of a set of rules: the columns of matches that rules return, also those that a restart will bring. None: those of the rules
+        that are given. A restart can't change them.
     longest : bool
         As of `Operator`. A restart can't change it.
     members : str, optional
@@ -137,7 +142,8 @@ def match(
     callable
         Takes a streaming DataFrame and returns a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for
         ever), ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, note, metrics),
-        ``reason``. Or takes a static DataFrame and returns the matches of all its rows, each with ``diff = 1``.
+        ``reason``; of a set of rules ``rule`` stands in front. Or takes a static DataFrame and returns the matches of all its rows,
+        each with ``diff = 1``.
 
     Raises
     ------
@@ -162,7 +168,7 @@ def match(
     """
     asked_for, late, on_fault = options_of(options, "match", TAKES), policy_of("late", late), policy_of("on_fault", on_fault)
     pattern, with_columns, made = computed_rows(pattern, time)
-    given = said_of(pattern, asked_for, time=time, until=until, arcs=arcs, checkpoint=checkpoint)
+    given = said_of(pattern, asked_for, time=time, until=until, arcs=arcs, checkpoint=checkpoint, columns=columns)
     automaton, said, asked, query = given
     asked = asked._replace(said={**asked.said, "computed": made}) if made else asked
     key: Any = said.key
@@ -208,7 +214,11 @@ def match(
         if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows
             parts = parts.unionByName(to_all(arcs, ARC, "value", _woken(job)))
         timed_out = any(arc.kind == TIMEOUT for arc in automaton.arcs)
-        clocked = timed_out or (asked.readings is not None and (asked.readings.clocked or until is not None))
+        clocked = (
+            timed_out
+            or (own is not None and own.clocked)
+            or (asked.readings is not None and (asked.readings.clocked or until is not None))
+        )
         if not events.isStreaming and (arcs is not None or clocked):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
             parts = parts.unionByName(to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", job.buckets))
@@ -231,7 +241,8 @@ def match(
         return without(found, [*job.dropped, *([] if metrics else [METRICS])])
 
     def transform(events: DataFrame) -> DataFrame:
-        with by_value(automaton, asked.event):
+        rules = () if own is None or own.rules is None else own.rules.rules.rules.values()
+        with by_value(automaton, asked.event, *(rule.pattern.automaton for rule in rules)):
             return plan(events)
 
     return transform

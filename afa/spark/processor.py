@@ -34,6 +34,7 @@ from afa.spark.hashing import bucket_of
 from afa.spark.job import BucketAnswer, Job
 from afa.spark.moved import arrived, check_token, joined
 from afa.spark.packed_rows import BucketParts, frame_of, read_parts, settle, written
+from afa.spark.rules_bucket import RulesBucket
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING
 
@@ -74,7 +75,7 @@ class Matcher(StatefulProcessor):
         settle("match")
         self._handle = handle
         own = self._job.asked.own
-        head, log = ("head", "log") if own is None else (f"{own.name}_head", own.name)
+        head, log = (f"{own.name}_head", own.name) if own is not None and own.name else ("head", "log")
         self._head = handle.getValueState(head, HEAD)
         self._log = handle.getListState(log, LOG)
 
@@ -131,6 +132,8 @@ class Matcher(StatefulProcessor):
             answer = before.then(answer)
         done = time.perf_counter()
         numbers = bucket.numbers(self._metrics)
+        if self._metrics and isinstance(bucket, RulesBucket):
+            answer = answer._replace(by_rule=bucket.by_rule())
         written_bytes, whole, since = self._save(bucket, whole, head.since)
         timer = self._wake(bucket, watermark, NO_TIMER if fired else head.timer)
         token = os.urandom(16)

@@ -57,6 +57,7 @@ FIXED = {
     "members": "members of matches (members=)",
     "stack": "statement (MATCH_RECOGNIZE over one another)",
     "worlds": "possible worlds (the options of Worlds)",
+    "set": "set of rules (its columns, key and options)",
 }
 """The parts of a recipe that must stay, with their names for messages."""
 

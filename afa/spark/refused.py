@@ -14,11 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.change import Change
 from afa.engine.budget import BytesError
 from afa.errors import BudgetError, LateEventError, SnapshotError
 from afa.model.raised import text_of
 from afa.schema import NAN
 from afa.spark.held import table_of
+from afa.spark.packed_rows import moment_of
+from punctuation.time import FOREVER
 from speculation.stage_state import stream_of
 
 
@@ -50,6 +53,12 @@ def take_by_halves(rows: pa.Table, take: Callable[[pa.Table], None], refuse: Cal
         half = len(rows) // 2
         for part in (rows.slice(0, half), rows.slice(half)):
             take_by_halves(part, take, refuse)
+
+
+def vain(change: Change, promised: int) -> str:
+    """Say that the row of a retraction has not come."""
+    until = "" if promised == FOREVER else f" before {moment_of(promised)} (promised)"
+    return f"expected the insertion of {change.payload!r}{until} but got its retraction only"
 
 
 def in_order(rows: pa.Table, keys: Sequence[str]) -> pa.Table:

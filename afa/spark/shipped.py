@@ -13,7 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,6 +47,18 @@ class Parcel:
             _forget(modules)
         begin, end = _Turn(cloudpickle.register_pickle_by_value, modules), _Turn(cloudpickle.unregister_pickle_by_value, modules)
         return _opener(), (_Watch(), begin, self._content, self._arcs, end)  # which are pickled and unpickled in this order
+
+
+def as_bytes(content: Any) -> bytes:
+    """Return a part of what travels to workers as bytes, for `read_once`."""
+    found: bytes = cloudpickle.dumps(content)
+    return found
+
+
+@lru_cache(4)
+def read_once(content: bytes) -> Any:
+    """Return what `as_bytes` was given, in a process of the same bytes the same object. They come with the plan, as code does."""
+    return cloudpickle.loads(content)
 
 
 class _Turn:

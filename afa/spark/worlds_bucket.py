@@ -44,18 +44,22 @@ class WorldsBucket:
     @known()
     def __init__(self, job: Job, own: Any, number: int, blob: bytes = b"") -> None:
         self._job, self._own, self._number = job, own, number
-        self._worlds, self._last, self._promised = own.operator(job.automaton), BEGINNING, BEGINNING
+        self._last, self._promised, self._lives = BEGINNING, BEGINNING, own.lives
         self._recipe = json.dumps(job.recipe, sort_keys=True)
-        self._waits = any(arc.kind == TIMEOUT for arc in job.automaton.arcs)  # so that a promise brings matches
+        self._waits = own.clocked or any(arc.kind == TIMEOUT for arc in job.automaton.arcs)  # so that a promise brings matches
         self._faults: list[Fault] = []
+        self._begin(blob)
+
+    def _begin(self, blob: bytes) -> None:
+        self._worlds = self._own.operator(self._job.automaton)
         if not blob:
             return
         recipe, last, promised, snapshot = _unpacked(blob)
         if recipe != self._recipe:
-            check_same(json.loads(recipe), job.recipe)
+            check_same(json.loads(recipe), self._job.recipe)
         if snapshot:
             self._last, self._promised = last, promised
-            self._worlds = (own.restored or self._worlds.restore)(snapshot)
+            self._worlds = (self._own.restored or self._worlds.restore)(snapshot)
 
     @known()
     def run(self, events: pa.Table | None, arcs: Sequence[Any], promised: int) -> BucketAnswer:
@@ -138,23 +142,26 @@ class WorldsBucket:
 
     def _late(self, rows: pa.Table, promised: int) -> list[Change]:
         """Return late rows as changes, at their lower ends."""
-        if not len(rows):
-            return []
+        found = self._changes_of(rows)
+        if found and self._job.late == "raise":
+            upper = self._upper(rows)[0].as_py()
+            raise LateEventError(
+                f"expected nothing behind the watermark {promised} but got {len(found)} late, first [{found[0].le}, {upper}] "
+                f"for {found[0].payload!r}"
+            )
+        return found
+
+    def _changes_of(self, rows: pa.Table) -> list[Change]:
+        """Return rows as changes, at their lower ends."""
         job = self._job
         event, single = events_of(job.automaton, job.asked), len(job.keys) == 1
         cls: Any = event.cls
-        lower, upper = self._lower(rows).to_pylist(), self._upper(rows).to_pylist()
+        lower = self._lower(rows).to_pylist()
         fields = [lower if field.name == event.instant else rows[field.name].to_pylist() for field in event.fields]
         payloads = map(cls._make, zip(*fields)) if fields else (cls() for _ in lower)
         diffs = rows["diff"].to_pylist() if "diff" in rows.column_names else [1] * len(rows)
         keys: Any = [key[0] if single else key for key in self._keys(rows)] if job.keys else [None] * len(rows)
-        found = [Change(payload, le, None, diff, key) for payload, le, diff, key in zip(payloads, lower, diffs, keys)]
-        if job.late == "raise":
-            raise LateEventError(
-                f"expected nothing behind the watermark {promised} but got {len(found)} late, first [{lower[0]}, {upper[0]}] "
-                f"for {found[0].payload!r}"
-            )
-        return found
+        return [Change(payload, le, None, diff, key) for payload, le, diff, key in zip(payloads, lower, diffs, keys)]
 
     def _table(self, out: Sequence[Any]) -> pa.Table:
         """Returns changes, and tables of some, as columns: keys, fields of matches, ``le``, ``re``, ``diff``."""
@@ -174,8 +181,7 @@ class WorldsBucket:
         """The promise that makes all final which has come."""
         if self._last == BEGINNING:
             return BEGINNING
-        window = self._own.lives
-        return FOREVER if window is None else min(self._last + window, FOREVER)
+        return FOREVER if self._lives is None else min(self._last + self._lives, FOREVER)
 
     def wakes(self, watermark: int) -> int | None:
         """Returns the watermark (ms) at which the bucket must run without rows: what it brings, or lets go. None: it need not."""

@@ -18,12 +18,12 @@ from typing import Any
 from bench.__main__ import parsed, report
 from bench.measure import Options, Row
 
-PARTS = ("rates", "hand", "overhead", "state", "latency", "sweep", "model")
+PARTS = ("rates", "hand", "overhead", "state", "latency", "sweep", "rules", "model")
 
 
 def measure(spark: Any, folder: Path, options: Options, parts: Sequence[str]) -> dict[str, list[Row]]:
     """The rows of each part."""
-    from bench.spark import latency, model, state, sweeps, throughput
+    from bench.spark import latency, model, rules, state, sweeps, throughput
 
     size = options.size
     rounds, keys = options.rounds, size(10_000, 20)
@@ -43,6 +43,8 @@ def measure(spark: Any, folder: Path, options: Options, parts: Sequence[str]) ->
         found["latency"] = [latency.swaps(spark, keys, size(5_000, 100), 10 if options.scale == "full" else 2)]
     if "sweep" in parts:
         found["sweep"] = sweeps.sweep(spark, folder, size(4_000_000, 200), keys, size(100, 5), rounds)
+    if "rules" in parts:
+        found["rules"] = rules.rules(spark, folder, size(1_000_000, 2000), size(300, 12), options.few(10, 2), size(1_000, 20), 3)
     if "model" in parts:
         full = options.scale == "full"
         cases = (

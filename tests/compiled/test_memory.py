@@ -70,7 +70,7 @@ class Refusing:
 
 
 def calls() -> Iterator[tuple[str, Callable[[Keyed], Any]]]:
-    n = FEW // 6
+    n = FEW // 12
     yield "new keys", lambda op: op.push_many(rows(2 * n, 11, 0))
     yield "known keys", lambda op: op.push_many(rows(n, 12, 1))
     yield "one by one", lambda op: op.push_many([insert(E(k % 2, n + k), le=13) for k in range(300)])
@@ -87,7 +87,7 @@ def test_each_allocation_of_a_call_may_fail(
 ) -> None:
     def filled() -> Keyed:
         op = Keyed(pairs(timeout), key="key", window=20, engine="compiled")
-        op.push_many(rows(FEW // 6, 10, 0))
+        op.push_many(rows(FEW // 12, 10, 0))
         return op
 
     wanted = filled()

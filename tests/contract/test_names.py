@@ -140,7 +140,7 @@ def test_a_conflict_is_refused_with_its_reason(rule: Any) -> None:
 
 def test_each_rule_stands_once_and_speaks_of_what_there_is() -> None:
     of_commands = {"vary", "lateness", "arcs", "reasons", "report", "metrics", "state", "state_every", "follow", "output", "force"}
-    of_commands |= {"insert", "retract", "diff", "until", "checkpoint", "postpone"}
+    of_commands |= {"insert", "retract", "diff", "until", "checkpoint", "postpone", "rules"}
     for rule in (*CONFLICTS, *NEEDS):
         assert {rule.one, rule.other} <= {*NAMES, *PATTERNS, *of_commands}, rule
         assert rule.why

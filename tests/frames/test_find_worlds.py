@@ -12,10 +12,10 @@ import afa
 from afa import AfaError, Punctuation, insert, retract
 from afa.frames import slicing
 from afa.language.query import Query
-from tests.conftest import ENGINES
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import World, world
 from tests.strategies import Seeded
+from tests.worlds.kind import in_turn
 
 WORLDS = 30
 ALL = {
@@ -79,11 +79,11 @@ def frame(items: list[Any]) -> dict[str, list[Any]]:
     return columns
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ALL)
-def test_find_equals_one_by_one(kind: str, engine: str) -> None:
+def test_find_equals_one_by_one(kind: str, turns: str) -> None:
     met, matches = 0, 0
     for number in range(WORLDS):
+        engine = in_turn(number, turns)
         choose = Seeded(f"find {kind} {number}")
         shown = replace(tree(choose, ALL[kind]), order="seq") if number % 4 == 0 else tree(choose, ALL[kind])
         here = world(choose, ALL[kind], shown)
@@ -122,11 +122,11 @@ def test_find_equals_one_by_one(kind: str, engine: str) -> None:
     assert matches > WORLDS
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("options", [{"collapse": True}, {"collapse": "y"}, {"having": "sum(y) > 3"}], ids=str)
-def test_records_and_conditions_on_paths_one_by_one(options: dict[str, Any], engine: Any) -> None:
+def test_records_and_conditions_on_paths_one_by_one(options: dict[str, Any], turns: str) -> None:
     allowed, met = Allowed(end=True), 0
     for number in range(14):
+        engine: Any = in_turn(number, turns)
         here = world(Seeded(f"find {options} {number}"), allowed)
         items, query = changes(here), Query(here.tree)
         if not items:

@@ -16,13 +16,13 @@ from afa.frames import lanes, slicing
 from afa.language.query import Query
 from tests.frames.test_find_worlds import changes
 from tests.frames.test_find_worlds import frame as columns_of
+from tests.lanes import sample
 from tests.language import sql_worlds
 from tests.language.number_worlds import numbered
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import world
 from tests.strategies import Seeded
 
-AUTOMATA, QUERIES, SQL = 8, 30, 30
 WAYS: list[dict[str, Any]] = [{"engine": "compiled"}, {"engine": "auto"}]
 """Options of `find` that give the same; `test_device` has one more."""
 Frame = dict[str, list[Any]]
@@ -175,10 +175,11 @@ def automata(seed: str, count: int, some: int | None = None) -> int:
     return matches
 
 
+@sample(4, 8)
 @pytest.mark.parametrize("part", range(3))
-def test_automata(part: int, taken: list[int]) -> None:
-    assert automata(f"lanes {part}", AUTOMATA) > 100
-    assert taken[0] > 40 * AUTOMATA
+def test_automata(part: int, numbers: range, taken: list[int]) -> None:
+    assert automata(f"lanes {part}", len(numbers)) > 12 * len(numbers)
+    assert taken[0] > 40 * len(numbers)
     assert taken[1] < taken[0] / 2
 
 
@@ -215,10 +216,11 @@ def queries(kind: str, seed: str, count: int) -> int:
     return matches
 
 
+@sample(16, 30)
 @pytest.mark.parametrize("kind", KINDS)
-def test_queries(kind: str, taken: list[int]) -> None:
-    assert queries(kind, "lanes", QUERIES) > 100
-    assert taken[0] > QUERIES // 2
+def test_queries(kind: str, numbers: range, taken: list[int]) -> None:
+    assert queries(kind, "lanes", len(numbers)) > 3 * len(numbers)
+    assert taken[0] > len(numbers) // 2
     assert taken[1] < taken[0] / 2
 
 
@@ -368,12 +370,13 @@ def sql(seed: str, count: int) -> int:
     return matches
 
 
+@sample(15, 30)
 @pytest.mark.parametrize("part", range(2))
-def test_sql(part: int, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sql(part: int, numbers: range, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SLICE", "MOST", "KEYS"):  # columns of operators that find nothing are of no type
         monkeypatch.setattr(slicing, name, 1 << 20)
-    assert sql(f"lanes of SQL {part}", SQL) > 100
-    assert taken[0] > SQL
+    assert sql(f"lanes of SQL {part}", len(numbers)) > 3 * len(numbers)
+    assert taken[0] > len(numbers)
     assert taken[1] < taken[0] / 4
 
 

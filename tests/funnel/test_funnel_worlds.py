@@ -20,8 +20,8 @@ from tests.funnel.brute_force import counts
 from tests.model import blocks
 
 
-def test_automata(engine: str) -> None:
-    assert worlds.WORLDS.run("sample", range(32), engine)["asked"] > 5_000
+def test_automata(turns: str) -> None:
+    assert worlds.WORLDS.run("sample", range(32), turns)["asked"] > 5_000
 
 
 def test_functions_that_raise(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

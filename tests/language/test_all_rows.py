@@ -340,9 +340,9 @@ def test_trees_whose_rows_can_not_be_told(more: dict[str, Any], message: str) ->
         afa.Query(tree)
 
 
-def test_worlds(engine: str) -> None:
+def test_worlds(turns: str) -> None:
     """A sample; the long run: ``python -m tests.worlds rows``."""
-    seen = row_worlds.WORLDS.run("sample", range(30), engine, more_than={"matches": 37, "retractions": 25})
+    seen = row_worlds.WORLDS.run("sample", range(30), turns, more_than={"matches": 37, "retractions": 25})
     assert seen["declined"] < 3, seen
 
 

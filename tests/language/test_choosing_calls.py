@@ -18,6 +18,7 @@ from tests.conftest import ENGINES
 from tests.language import sql_worlds
 from tests.language.backtracking import Row
 from tests.strategies import Seeded
+from tests.worlds.kind import in_turn
 
 KINDS = {"sort": pa.string(), "f": pa.float64()}
 TYPES = pa.schema([(name, KINDS.get(name, pa.int64())) for name in ("p", "sort", "v", "f", "seq", "le", "diff")])
@@ -80,12 +81,12 @@ class AnyCall:
         assert self.op.snapshot() == before
 
 
-def test_chosen_matches_do_not_depend_on_how_rows_come(engine: str) -> None:
+def test_chosen_matches_do_not_depend_on_how_rows_come(turns: str) -> None:
     came = 0
     for number in range(50):
         try:
             query, library = sql_worlds.made("calls", number)
-            operator = AnyCall(library, engine, number)
+            operator = AnyCall(library, in_turn(number, turns), number)
         except AfaError:
             continue
         came += sql_worlds.run(query, Seeded(f"calls {number}"), operator)

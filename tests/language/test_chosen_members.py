@@ -159,9 +159,9 @@ def test_a_choose_of_the_users_own(engine: str) -> None:
         fall("WITHIN 9").restore(op.snapshot(), engine=engine)
 
 
-def test_worlds(engine: str) -> None:
+def test_worlds(turns: str) -> None:
     """A sample; the long run: ``python -m tests.worlds chosen-members``."""
-    seen = chosen_member_worlds.WORLDS.run("sample", range(40), engine, more_than={"matches": 37, "again": 1})
+    seen = chosen_member_worlds.WORLDS.run("sample", range(40), turns, more_than={"matches": 37, "again": 1})
     assert seen["declined"] < 3, seen
 
 

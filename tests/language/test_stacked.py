@@ -57,10 +57,10 @@ def net(*outs: Any) -> Counter[Any]:
 # -- against brute force -----------------------------------------------------------------------------------------------------------
 
 
-def test_statements(engine: str) -> None:
+def test_statements(turns: str) -> None:
     """Two levels and three, with SELECT and WHERE between, ALL ROWS, keys that differ."""
     more_than = {"shown": 300, "shown by three levels": 30, "retractions": 150, "snapshots": 10, "several at once": 2}
-    seen = WORLDS.run("sample", range(16), engine, more_than=more_than, family=4)
+    seen = WORLDS.run("sample", range(16), turns, more_than=more_than, family=4)
     assert seen["compared"] > 20 * seen["not compared"]
     texts = [stacked_worlds.stack(WORLDS.generate("sample", i, family=4)).text for i in range(0, 16, 4)]
     for word in ("WHERE", "ALL ROWS", "TO NEXT ROW", "PARTITION BY"):

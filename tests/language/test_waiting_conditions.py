@@ -31,6 +31,7 @@ from speculation import Cleanse, Consolidate
 from tests.lanes import sample
 from tests.language import worlds
 from tests.lineage import query_worlds
+from tests.worlds.kind import in_turn
 
 
 class Pay(NamedTuple):
@@ -53,16 +54,16 @@ def waits(made: Query) -> str | None:
 # -- random worlds -----------------------------------------------------------------------------------------------------------------
 
 
-def test_queries(engine: str) -> None:
-    seen = worlds.WORLDS.run("waiting", range(16, 32), engine, family=2, kind="sums")
+def test_queries(turns: str) -> None:
+    seen = worlds.WORLDS.run("waiting", range(16, 32), turns, family=2, kind="sums")
     assert not seen["declined"]
     assert seen["postponed"] > 6, seen
     assert seen["matches"] > 13, seen
     assert seen["retractions"] > 10, seen
 
 
-def test_lineages(engine: str) -> None:
-    seen = query_worlds.WORLDS.run("lineages", range(6), engine, family=1, kind="sums")
+def test_lineages(turns: str) -> None:
+    seen = query_worlds.WORLDS.run("lineages", range(6), turns, family=1, kind="sums")
     assert not seen["declined"]
     assert seen["paths"] > 150, seen
 
@@ -92,11 +93,11 @@ CONDITIONS = (
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_sums_of_floats_are_those_of_a_register_to_the_bit(condition: str, engine: Any) -> None:
+def test_sums_of_floats_are_those_of_a_register_to_the_bit(condition: str, turns: str) -> None:
     made, told = some(condition), 0
     assert waits(made) is not None
     for seed in range(5):
-        choose = random.Random(f"{condition} {seed}")
+        choose, engine = random.Random(f"{condition} {seed}"), in_turn(seed, turns)
         carries, by_paths = made.operator(engine=engine, postpone=False), made.operator(engine=engine)
         plain = VALUES[:7] if seed < 3 else VALUES
         for _ in range(26):

@@ -32,8 +32,8 @@ def con() -> Any:
     return con
 
 
-def test_random_statements() -> None:
-    seen = WORLDS.run("some", range(55), more_than={"compared": 90, "rows": 150, "shown": 300})
+def test_random_statements(turns: str) -> None:
+    seen = WORLDS.run("some", range(55), turns, more_than={"compared": 45, "rows": 75, "shown": 150})
     assert all(seen[template] for template in (*statement_worlds.TEMPLATES, *statement_worlds.FRONTS))
 
 

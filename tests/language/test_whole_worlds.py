@@ -12,8 +12,8 @@ from tests.language.whole_queries import features
 from tests.language.whole_worlds import WORLDS
 
 
-def test_statements(engine: str) -> None:
-    seen = WORLDS.run("sample", range(40), engine, more_than={"shown": 500, "retractions": 150, "snapshots": 20}, family=1)
+def test_statements(turns: str) -> None:
+    seen = WORLDS.run("sample", range(40), turns, more_than={"shown": 500, "retractions": 150, "snapshots": 20}, family=1)
     assert seen["compared"] > 20 * seen["not compared"]
     assert seen["declined"] < 4, seen
     assert seen["refused statements"] < 90, seen  # most of them: SKIP TO a variable that may begin the match

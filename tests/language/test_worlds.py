@@ -17,13 +17,13 @@ from tests.language.worlds import WORLDS
 from tests.strategies import Seeded
 
 
-def test_queries(engine: str) -> None:
-    seen = WORLDS.run("sample of all", range(64), engine, more_than={"matches": 66, "retractions": 33}, family=1)
+def test_queries(turns: str) -> None:
+    seen = WORLDS.run("sample of all", range(64), turns, more_than={"matches": 66, "retractions": 33}, family=1)
     assert seen["declined"] < 4, seen
 
 
-def test_the_longest(engine: str) -> None:
-    seen = WORLDS.run("longest", range(20), engine, longest=True, more_than={"matches": 33})
+def test_the_longest(turns: str) -> None:
+    seen = WORLDS.run("longest", range(20), turns, longest=True, more_than={"matches": 33})
     assert seen["declined"] < 4, seen  # it chooses
 
 

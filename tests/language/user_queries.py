@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
-import inspect
 import re
 import sys
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,18 +146,29 @@ def _due(text: str, over: str) -> tuple[list[str], Counter[Any]]:
     return answered(text, {over: rows_of(over)})
 
 
-def given(query: UserQuery, columns: list[str], engine: str = "auto") -> Counter[Any]:
-    """What the library answers, of rows in disorder, by DuckDB where it says so; an `AfaError` where it refuses."""
-    rows = rows_of(query.over)
-    choose = Seeded(query.name)
-    mixed = [rows.pop(choose.number(0, len(rows) - 1)) for _ in range(len(rows))]
-    table = pa.Table.from_pylist(mixed)
-    more = {"dialect": query.manner} if "dialect" in inspect.signature(afa.sql).parameters else {}
+@lru_cache(maxsize=1)
+def mixed(over: str, name: str) -> pa.Table:
+    """The rows of a table in the disorder of a query."""
+    rows, choose = rows_of(over), Seeded(name)
+    return pa.Table.from_pylist([rows.pop(choose.number(0, len(rows) - 1)) for _ in range(len(rows))])
+
+
+@lru_cache(maxsize=1)
+def made_of(text: str, over: str, name: str, manner: str) -> Any:
+    """The query of a text, which each engine runs; None where the library says that DuckDB has to compute it, too."""
     try:
-        made = afa.sql(query.text, event=table, **more)
+        return afa.sql(text, event=mixed(over, name), dialect=manner)
     except AfaError as error:
         if "afa.duckdb.sql" not in str(error):
             raise
+        return None
+
+
+def given(query: UserQuery, columns: list[str], engine: str = "auto") -> Counter[Any]:
+    """What the library answers, of rows in disorder, by DuckDB where it says so; an `AfaError` where it refuses."""
+    table = mixed(query.over, query.name)
+    made = made_of(query.text, query.over, query.name, query.manner)
+    if made is None:
         con = connection()
         con.register(query.over, table)
         frame = afa.duckdb.sql(con, query.text, dialect=query.manner, engine=engine).to_arrow_table()

@@ -26,14 +26,14 @@ from tests.lineage.checks import check_lineage
 from tests.model import blocks
 
 
-def test_automata(engine: str) -> None:
-    seen = worlds.WORLDS.run("sample", range(24), engine, more_than={"matches": 500})
+def test_automata(turns: str) -> None:
+    seen = worlds.WORLDS.run("sample", range(24), turns, more_than={"matches": 500})
     assert seen["paths"] > 1.2 * seen["matches"], seen
     assert seen["refused"] > 50, seen
 
 
-def test_queries(engine: str) -> None:
-    seen = query_worlds.WORLDS.run("sample", range(16, 34), engine, more_than={"matches": 100})
+def test_queries(turns: str) -> None:
+    seen = query_worlds.WORLDS.run("sample", range(16, 34), turns, more_than={"matches": 100})
     assert seen["paths"] > 1.1 * seen["matches"], seen
     assert seen["refused"] > 16, seen
 

@@ -11,6 +11,7 @@ import pytest
 
 from afa import Keyed, Operator, Punctuation, insert, query, retract
 from tests.lanes import sample
+from tests.worlds.kind import in_turn
 
 
 class Quote(NamedTuple):
@@ -46,10 +47,11 @@ def said(change: Any) -> Any:
 @sample(2, 20)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("keyed", [False, True])
-def test_a_nan_is_one_value(options: dict[str, Any], keyed: bool, numbers: range, engine: Any) -> None:
+def test_a_nan_is_one_value(options: dict[str, Any], keyed: bool, numbers: range, turns: str) -> None:
     told = 0
     for seed in numbers:
         choose = random.Random(f"{options} {5 + seed}")  # of these two each option tells something
+        engine = in_turn(seed, turns)
         nan, odd = made(options, engine, keyed), made(options, engine, keyed)
         held: list[Any] = []
         for _ in range(40):

@@ -201,8 +201,8 @@ def test_a_damaged_option_is_refused() -> None:
             Operator.restore(PLAIN, seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body)))
 
 
-def test_random_worlds(engine: str) -> None:
-    told_worlds.WORLDS.run("told", range(20), engine, more_than={"announced": 66, "again": 16})
+def test_random_worlds(turns: str) -> None:
+    told_worlds.WORLDS.run("told", range(20), turns, more_than={"announced": 66, "again": 16})
 
 
 @pytest.mark.parametrize("options", [{"members": True, "tell": "lineage"}, {"collapse": True}, {"having": "count(b) > 0"}], ids=str)

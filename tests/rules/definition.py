@@ -181,7 +181,8 @@ class Definition:
     def answer(self, entry: Entry) -> Answer:
         """What a rule has found among the events of its lifetime, of its matches those with an LE within it."""
         mine = sorted(
-            ((event, n) for event, n in self.events.items() if entry.le <= event[1] < entry.re), key=lambda each: (each[0][1], repr(each))
+            ((event, n) for event, n in self.events.items() if entry.le <= event[1] < entry.re),
+            key=lambda each: (each[0][1], repr(each)),
         )
         found = answer(entry.what, self.ways, tuple(mine), self.promised)
         return found._replace(rows=Counter({row: n for row, n in found.rows.items() if row[1] < entry.re and n}))

@@ -146,7 +146,19 @@ def sase(choose: Choices, family: str | None = None, of: int | None = None) -> s
     """A text of SASE+; of one family and number all have one form, and constants of their own."""
     family = family or choose.one(SHAPES)
     form: Any = choose if of is None else Seeded(f"{family} {of}")
-    key = form.one(("[key] and ", "[key] and ", "[key] and ", "[key, s] and ", "[s] and ", "", "", "", form.one(("[note] and ", "[y] and ", "[x] and ", "[flag] and ", "[ok] and ", "[z] and "))))
+    key = form.one(
+        (
+            "[key] and ",
+            "[key] and ",
+            "[key] and ",
+            "[key, s] and ",
+            "[s] and ",
+            "",
+            "",
+            "",
+            form.one(("[note] and ", "[y] and ", "[x] and ", "[flag] and ", "[ok] and ", "[z] and ")),
+        )
+    )
     gap = form.one(("skip_till_next_match", "skip_till_next_match", "skip_till_any_match"))
     a, b, c = (form.one(("a", "a", "b", "b", "c", "_", "Row")) for _ in range(3))
     if any(each in "abc" for each in (a, b, c)):  # beside a type the class is one, too
@@ -203,7 +215,9 @@ def _conditions(form: Choices, low: float, high: int) -> Callable[[str], str]:
 
 
 def _pairs(form: Choices, factor: float, high: int) -> Callable[[str, str], str]:
-    kind = form.one(("{q}.y > {p}.y * {factor}", "{q}.x < {p}.x + {high}", "{q}.s == {p}.s and {q}.x >= {high}", "{q}.y >= {factor}"))
+    kind = form.one(
+        ("{q}.y > {p}.y * {factor}", "{q}.x < {p}.x + {high}", "{q}.s == {p}.s and {q}.x >= {high}", "{q}.y >= {factor}")
+    )
     return lambda p, q: kind.format(p=p, q=q, factor=factor, high=high)
 
 
@@ -375,7 +389,13 @@ def _situation(low: float, last: int, window: int, relation: str, key: str | Non
     )  # fmt: skip
 
 
-RELATIONS = ("overlaps|during", "before|meets", "during|finishes|overlapped_by", "overlaps|contains|finished_by|starts", "equals|starts")
+RELATIONS = (
+    "overlaps|during",
+    "before|meets",
+    "during|finishes|overlapped_by",
+    "overlaps|contains|finished_by|starts",
+    "equals|starts",
+)
 
 
 def of_tree(choose: Choices, text: bool) -> What:

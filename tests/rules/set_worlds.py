@@ -127,7 +127,17 @@ class Maker:
             y = choose.one((y, y, y, "nan", -0.0, "inf", "-inf", 1e308, 5e-324))
             x = choose.one((x, x, x, 2**53 + 1, -(2**62), 2**63 - 1, -(2**63)))
             s, note = choose.one(TEXTS), choose.one((note, *TEXTS))
-        z: Any = choose.one((None, None, 0.5, 1.0, 2.5, "nan" if self.strange and self.forms == ("arrow",) else 2.0, "-inf" if self.strange else 3.0))
+        z: Any = choose.one(
+            (
+                None,
+                None,
+                0.5,
+                1.0,
+                2.5,
+                "nan" if self.strange and self.forms == ("arrow",) else 2.0,
+                "-inf" if self.strange else 3.0,
+            )
+        )
         key, flag = choose.number(0, self.keys - 1), choose.one((None, False, True))
         return kind, key, x, y, s, seq, choose.chance(50), note, choose.number(0, 9), z, flag
 
@@ -292,9 +302,18 @@ class Side:
         if form == "dict":
             return columns
         if form == "arrow":
-            schema = {"type": pa.string(), "x": pa.int64(), "note": pa.string(), "z": pa.float64(), "flag": pa.bool_(), **({} if self.times else {"re": pa.int64()})}
+            schema = {
+                "type": pa.string(),
+                "x": pa.int64(),
+                "note": pa.string(),
+                "z": pa.float64(),
+                "flag": pa.bool_(),
+                **({} if self.times else {"re": pa.int64()}),
+            }
             return pa.table({name: pa.array(values, schema.get(name)) for name, values in columns.items()})
-        frame = pd.DataFrame({name: values for name, values in columns.items() if name not in ("x", "re", "z")})  # NaN is null there
+        frame = pd.DataFrame(
+            {name: values for name, values in columns.items() if name not in ("x", "re", "z")}
+        )  # NaN is null there
         frame["x"] = pd.array(columns["x"], "Int64")
         frame["z"] = columns["z"]
         if "re" in columns:
@@ -510,7 +529,10 @@ def _put_aside(side: Side, entry: Entry, raised: str | None, is_aside: bool, tol
         for want.events, want.promised, want.now in prefixes:
             raised = raised or want.answer(entry).raised
         want.events, want.promised, want.now = now
-        assert raised, (f"{entry.name!r} is put aside, but does not raise", [each for each in side.op.rules if each.name == entry.name])
+        assert raised, (
+            f"{entry.name!r} is put aside, but does not raise",
+            [each for each in side.op.rules if each.name == entry.name],
+        )
     side.met["put aside"] += 1
     others = Counter[Any]()
     for name, rows in [(each.name, each.shown) for each in want.entries if each is not entry] + want.ended:

@@ -57,7 +57,9 @@ def test_thousands_of_texts(part: int) -> None:
 
 def test_a_condition_has_few_entries_in_the_index() -> None:
     """Alternatives multiply: beyond `MOST` the rest is asked of the rows that these leave."""
-    some = [f"p.{name} in ({', '.join(map(str, range(n)))})" for name, n in (("x", 9), ("seq", 9), ("key", 9), ("paid", 9), ("y", 60))]
+    some = [
+        f"p.{name} in ({', '.join(map(str, range(n)))})" for name, n in (("x", 9), ("seq", 9), ("key", 9), ("paid", 9), ("y", 60))
+    ]
     one_of = " or ".join(f"(p.x in ({i}, {i + 1}) and p.seq in (1, 2, 3) and p.y in (1, 2))" for i in range(40))
     for where, most in ((" and ".join(some), MOST), (one_of, MOST**2), (f"p.ok and ({one_of})", MOST**2)):
         query = Rules({"wide": f"PATTERN SEQ(_ p) WHERE {where} WITHIN 9 RETURN p.x AS c1"}, event=Row).rules["wide"].pattern

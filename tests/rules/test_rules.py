@@ -230,6 +230,26 @@ def test_find_is_what_an_operator_says() -> None:
         assert sorted(map(str, found["rule"])) == sorted(map(str, pushed["rule"])) == ["a", "a", "b"]
 
 
+def test_backtest_is_find_by_rule() -> None:
+    rows = {"card": ["x", "x", "y", "x"], "amount": [1, 20, 30, 2], "le": [1, 5, 5, 3]}
+    rules = made(a=LARGE, b=TWO, none="PATTERN SEQ(Pay a) WHERE a.amount > 99 WITHIN 5 RETURN a.card AS whose")
+    for frame in (rows, pd.DataFrame(rows), pa.table(rows)):
+        found, tested = afa.find(rules, frame), afa.backtest(rules, frame)
+        assert type(tested.matches) is type(found)
+        assert list(tested.matches) == list(found) if isinstance(found, dict) else True
+        for name in ("rule", "card", "a_amount", "b_amount", "le", "re"):
+            assert list(map(str, tested.matches[name])) == list(map(str, found[name])), name
+        numbers = {str(rule): int(str(n)) for rule, n in zip(tested.table["rule"], tested.table["matches"])}
+        assert numbers == {"a": 2, "b": 2, "none": 0}
+        assert next(map(str, tested.table["withdrawn"])) == "0"
+    one = afa.backtest({0: Rules({"b": TWO}, event=Pay).rules["b"].pattern}, rows, key="card")
+    late = afa.backtest(rules, rows).table
+    assert late["withdrawn"].tolist() == [0, one.table["withdrawn"][0], 0]
+    assert afa.backtest(rules, rows, counts=True).matches is None
+    with pytest.raises(AfaError, match="rule 'none': expected"):
+        afa.backtest(Rules({"none": LARGE}, event=Pay), rows, time="none")
+
+
 def test_doors_that_take_no_set_say_so() -> None:
     with pytest.raises(AfaError, match="expected one pattern here but got a set of rules"):
         made(a=LARGE).automaton  # noqa: B018  (it raises)
@@ -250,3 +270,31 @@ def test_a_folder(tmp_path: Path) -> None:
         Rules.of_folder(tmp_path, event=Pay)
     with pytest.raises(AfaError, match="expected a folder of rules"):
         Rules.of_folder(tmp_path / "none", event=Pay)
+
+
+def test_what_the_set_must_see_itself() -> None:
+    """Copies beyond int64, and a rule that has ended but is reached yet, concern no rule alone."""
+    op = Operator(made(a=LARGE, b=RAISES), reach=60)
+    op.push(insert(Pay("x", 20), 1))
+    before = op.snapshot()
+    for second in (2**62, 2**63 - 1):
+        with pytest.raises(ChangeError, match="expected at most 9223372036854775807 copies of an event but got"):
+            op.push_many([afa.Change(Pay("x", 1), 9, None, 2**62), afa.Change(Pay("x", 1), 9, None, second)])
+    assert op.snapshot() == before
+    with pytest.raises(AfaError, match="expected no rule 'a'"):
+        op.add("a", LARGE, le=5)
+    assert op.snapshot() == before
+    op.remove("a", at=23)
+    op.push(Punctuation(24))
+    with pytest.raises(AfaError, match=r"expected no rule 'a' in \[0, 5\) but got one in force in"):
+        op.add("a", LARGE, le=0, re=5)
+
+
+def test_a_damaged_rule_of_the_same_text_is_no_other_rule() -> None:
+    rules = made(a=LARGE, b="PATTERN SEQ(Pay a, Pay b) WHERE strict_contiguity(a, b) { a.amount < 3 } WITHIN 20 RETURN b.amount")
+    body = unseal(MAGIC, VERSION, Operator(rules).snapshot())
+    for place in range(2):
+        torn: list[Any] = copy.deepcopy(body)
+        torn[3][place][6][1] = b"no snapshot" if len(torn[3][place][6]) == 2 else ["another"]
+        with pytest.raises(SnapshotError):
+            rules.restore(sealed.seal(MAGIC, VERSION, plain(torn)))

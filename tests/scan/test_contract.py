@@ -189,15 +189,17 @@ PROMISED = [
 @pytest.mark.parametrize("case", PROMISED, ids=lambda case: f"{case.skip}, {case.within}")
 def test_a_promise_makes_final_what_can_not_change(case: Case, engine: str) -> None:
     """Promised t: whatever comes at or behind t changes nothing below t - W + 1, which is what is promised of the output."""
+    query = case.query()
     for t in range(1, 8):
-        op = case.query().operator(engine=engine)
+        op = query.operator(engine=engine)
         op.push_many(case.events())
         out = op.push(Punctuation(t))
+        snapshot = op.snapshot()
         final = -FOREVER if case.within is None else t - case.within + 1
         assert out == ([] if case.within is None else [Punctuation(final)])
         for le in range(t, 8):
             for come in [row(name) for name in ("a", "b", "c", "ab")]:
-                again = case.query().restore(op.snapshot(), engine=engine)
+                again = query.restore(snapshot, engine=engine)
                 again._check()
                 told = again.push_many([retract(old.payload, le) for old in case.events() if old.le == le] + [insert(come, le)])
                 assert all(change.le >= final for change in told if isinstance(change, Change))

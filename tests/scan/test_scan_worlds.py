@@ -13,5 +13,5 @@ MET = {
 }
 
 
-def test_worlds(engine: str) -> None:
-    WORLDS.run("scan", range(150), engine, more_than=MET)
+def test_worlds(turns: str) -> None:
+    WORLDS.run("scan", range(150), turns, more_than=MET)

@@ -225,7 +225,7 @@ def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: 
     options = {**worlds().options, "engine": "interpreted"}
     some = [Row(n, "x", "B", n, n) for n in range(8)]
     answer = bucket_with(job_with(Worlds(given, **options)), 0).run(as_table(some, "le", UPPER), [], 0)
-    ((reason, *where),) = answer.faults
+    ((reason, *where, _),) = answer.faults
     assert reason.startswith("ZeroDivisionError: integer division or modulo by zero; ")
     assert where == ["bucket 0", ("x",), ZERO + 4 * SECOND]
     assert net_in(job_with(worlds()), [answer]) == net_of(Worlds(given, **options), [[as_table(some[:4] + some[5:])]])

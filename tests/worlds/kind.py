@@ -15,6 +15,8 @@ Seen = Counter[Any]
 """How often runs have met something, by its name."""
 ENGINES = ("interpreted", "compiled")
 """The engines."""
+IN_TURN = "in turn"
+"""In place of an engine: one world on one of them, the next one on the next."""
 
 
 class RefusedError(Exception):
@@ -77,7 +79,7 @@ class Worlds:
         ``more_than``: what they must meet, and more often than so many times.
         """
         seen = Seen()
-        pairs = ((number, engine) for number in numbers for engine in engines or self.engines)
+        pairs = ((number, in_turn(number, engine)) for number in numbers for engine in engines or self.engines)
         for found in self.outcomes(seed, pairs, **options):
             assert isinstance(found, Counter), found
             seen.update(found)
@@ -127,6 +129,11 @@ class Worlds:
         small = self.shrunk(world, engine)
         paste = f"from tests.worlds.registry import named\n\nnamed({self.name!r}).check({self.words(small)}, {engine!r})"
         return f"{self.failure(small, engine)}\n\n{paste}"
+
+
+def in_turn(number: int, engine: Any) -> Any:
+    """Return the engine that runs a world by its number, where engines take turns: also of every second or fourth world."""
+    return ENGINES[(number + number // 4) % 2] if engine == IN_TURN else engine
 
 
 def kind_of(failure: AssertionError | None) -> type | None:

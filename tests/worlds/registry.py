@@ -40,6 +40,7 @@ MODULES = {
     "history": "tests.replay.history_worlds",
     "feeds": "tests.feeds.worlds",
     "rules": "tests.rules.set_worlds",
+    "rules-in-buckets": "tests.spark.rules_in_buckets",
 }
 
 

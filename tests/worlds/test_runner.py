@@ -98,14 +98,20 @@ def test_one_that_dies_or_hangs_is_told_and_the_next_one_goes_on() -> None:
     assert "OSError: no file" in str(wrong)
 
 
-@pytest.mark.parametrize("name", [name for name in registry.MODULES if name != "sums"])
+DEAR = ("long-lists", "sql-stacked", "sql-whole")
+"""A world of these takes seconds; each has a test of its own that runs some by default."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.stress) if name in DEAR else name for name in registry.MODULES if name != "sums"]
+)
 @pytest.mark.parametrize("worlds", [1, pytest.param(1000, marks=pytest.mark.stress)])
 def test_worlds_of_each_kind(name: str, worlds: int, capfd: pytest.CaptureFixture[str]) -> None:
-    assert registry.named(name).name == name
     assert main([name, "--worlds", str(worlds)]) == 0
     assert f"{name}, seed 1, worlds {worlds}, failed 0" in capfd.readouterr().out
 
 
 def test_kinds_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [registry.named(name).name for name in registry.MODULES] == list(registry.MODULES)
     assert main(["--list"]) == 0
     assert "stress               Random worlds on an operator, against the oracle after every step." in capsys.readouterr().out

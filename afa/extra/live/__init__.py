@@ -8,6 +8,7 @@ picture        its automaton with the arcs in force, as SVG and as a list
 steering       a change, as the page sends it, into lines of the arc log that the job reads
 trials         what other values of a constant of the query would find in the rows so far
 live_operator  a job of this process: an operator, the log that it follows, a stage whose sigma can be moved
+live_rules     a set of rules of this process, and the log of rules that it follows
 live_query     a running query of Spark: `afa.spark.serve`
 serve_command  the command ``afa serve``; serve_run: an input that plays (pace), and the live page of it, before its first rows, too
 

@@ -13,8 +13,8 @@ HOST = "Where the page is served: on this machine only by default. Elsewhere all
 
 
 @takes(
-    *OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "longest", "threads", "partial_matches",
-    "max_bytes", "log", late=o.LateRows.drop,
+    *OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "rules", "longest", "threads",
+    "partial_matches", "max_bytes", "log", late=o.LateRows.drop,
 )  # fmt: skip
 def serve(
     pattern: Pattern,
@@ -29,7 +29,8 @@ def serve(
 ) -> None:
     """Play an input through a pattern, and show it live in a browser, to change its arcs, its text and its speculation there.
 
-    Prints the page's address, which holds the token that changes want. Changes of arcs are written to the arc log of --arcs.
+    Prints the page's address, which holds the token that changes want. Changes of arcs are written to the arc log of --arcs. Of a
+    folder of rules the page lists the rules, and adds, replaces and removes one as text, by the log of --rules.
 
     [bold]afa serve vees.py:two_vees ticks.csv --time time --key symbol --window 7000 --speed 60x[/]
     [bold]tail -f readings.jsonl | afa serve theft.sase - --format jsonl --lateness 30s[/]

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,18 +21,20 @@ from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
 from afa.cli.fault import one_line, tell
-from afa.cli.follow import automaton_of, make_log
-from afa.cli.load import is_query
+from afa.cli.follow import automaton_of, make_folder, make_log
+from afa.cli.load import is_query, is_set
 from afa.cli.opened_input import opened, tell_faults
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import WAITS, CommandRequest
+from afa.cli.rule_output import RuleOutput
 from afa.cli.run import OPTIONS
 from afa.cli.run_metrics import RunMetrics
 from afa.cli.screen import time_text
 from afa.errors import AfaError
 from afa.extra.live.board import Board
 from afa.extra.live.live_operator import LiveOperator
+from afa.extra.live.live_rules import LiveRules
 from afa.extra.live.pace import Pace
 from afa.extra.live.picture import Picture, Pictures
 from afa.extra.live.site import Site, Watched
@@ -40,16 +42,20 @@ from afa.extra.live.steering import Steering
 from afa.extra.live.trials import Trials
 from afa.io.column_texts import in_text, iso_texts
 from afa.io.files import comes_once, form_of
-from afa.io.table_times import as_times, leaving
+from afa.io.table_times import TimeType, as_times, leaving
 from afa.io.text_files import in_one_line
 from afa.language.query_text import text_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
 from afa.operator.options import Options
+from afa.rules.rule_log import RULE, RuleLog
+from afa.rules.rules import Rules
 from punctuation.sources import BoundedDisorder
 from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
+
+LiveJob = LiveOperator | LiveRules
 
 
 class WaitingJob:
@@ -110,7 +116,8 @@ class PageOptions(NamedTuple):
 def serve(job: CommandRequest, how: PageOptions) -> None:
     """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
     job.check()
-    with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
+    rules = is_set(job.pattern)
+    with _folder(job.rules if rules else job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
         try:
             given = given_pattern(job.pattern, WHY)
             known = automaton_of(given)
@@ -123,7 +130,10 @@ def serve(job: CommandRequest, how: PageOptions) -> None:
                     with in_one_line(job.file):
                         Path(job.file).stat()
                 Pace(how.speed, job.tick or "ms")
-                make_log(folder, given, job.tick)
+                if rules:
+                    make_folder(folder, RULE)
+                else:
+                    make_log(folder, given, job.tick)
                 stack.enter_context(_shown(page, job, how, metrics))
             made = PatternRun.of(job, given, opened(job, how.follow), "serve")
             operator = made.operator(*(name for name in OPTIONS if name != "speculation"), own_arcs=True)  # arcs may come with sums
@@ -160,7 +170,7 @@ def _serve(
     tables = iter(batches_in)
     try:
         first = next(tables)
-        live = _live(made, operator, batches_in, first, pace, folder)
+        live: LiveJob = (_live_rules if is_set(job.pattern) else _live)(made, operator, batches_in, first, pace, folder)
         page.begin(live)
         metrics.watch(operator, lambda: live.rows, lambda: live.newest, batches_in.times, made.source)
         live.poll()  # what no call can do is said before there is a page
@@ -180,7 +190,7 @@ def _serve(
         return False
 
 
-def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: CommandRequest, metrics: RunMetrics) -> bool:
+def _play(live: LiveJob, table: Any, tables: Iterator[pa.Table], pace: Pace, job: CommandRequest, metrics: RunMetrics) -> bool:
     """Push the input at its speed, then wait; return, once it is interrupted, whether something is wrong."""
     promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
     live.board.status, failed = "playing", False
@@ -213,7 +223,7 @@ def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace
         return failed or live.board.status == "failed"
 
 
-def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace, metrics: RunMetrics) -> None:
+def _push(live: LiveJob, items: list[Any], rows: int, pace: Pace, metrics: RunMetrics) -> None:
     """Push rows. Where a function raises, or a row is late, nothing of them is taken: hold the input until it may go on."""
     while True:
         try:
@@ -226,13 +236,13 @@ def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace, metrics: 
             time.sleep(PAUSE)
 
 
-def _tell_fault(live: LiveOperator, error: Exception, metrics: RunMetrics) -> None:
+def _tell_fault(live: LiveJob, error: Exception, metrics: RunMetrics) -> None:
     metrics.faults += 1
     live.board.note("fault", one_line(error))
     tell(one_line(error), "fault", "error")
 
 
-def _look(live: LiveOperator, done: threading.Event) -> None:
+def _look(live: LiveJob, done: threading.Event) -> None:
     """Look at the arc log and at what is held, until it is over."""
     told = None
     while not done.wait(EVERY):
@@ -250,13 +260,7 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
     leave = leaving(times, "arrow", shown, operator._core.automaton.event_schema, job.keys)
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        rows = in_text(as_times(out.in_schema(part), leave)).to_pylist()
-        ends = [{"le": time_text(row.pop("le")), "re": time_text(row.pop("re"))} for row in rows]
-        return [{"diff": row.pop("diff"), **each, "payload": row} for row, each in zip(rows, ends)]
-
-    def instant(ticks: int) -> str:
-        """Return an instant as the input has its times."""
-        return str(ticks) if times is None else str(iso_texts(times.column([ticks], "le"))[0])
+        return _rows(as_times(out.in_schema(part), leave))
 
     stage, hints = None, {}
     log = ArcLog(folder, made.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
@@ -279,9 +283,33 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
         pace=pace,
         trials=None if text is None or job.id else Trials(Options(longest=job.longest)),
         tick=job.tick,
-        times=instant,
+        times=_instants(times),
         told={"title": Path(job.pattern).name, "where": job.file, "hints": hints},
     )
+
+
+def _live_rules(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, pace: Pace, folder: str) -> LiveRules:
+    job, times = made.job, batches_in.times
+    assert isinstance(made.pattern, Rules)
+    form = RuleOutput(operator, made.pattern, first, times, fixed=False)
+    log = RuleLog(folder, made.pattern, operator, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
+    told = {"title": Path(job.pattern).name, "where": job.file, "hints": {}}
+    return LiveRules(
+        operator, log, form, lambda part: _rows(part, union=True), pace=pace, tick=job.tick, times=_instants(times), told=told
+    )
+
+
+def _rows(part: pa.Table, union: bool = False) -> list[dict[str, Any]]:
+    """Return changes as rows to show; ``union``: without the columns that are other rules'."""
+    rows = in_text(part).to_pylist()
+    ends = [{"le": time_text(row.pop("le")), "re": time_text(row.pop("re")), "diff": row.pop("diff")} for row in rows]
+    payloads = [{name: value for name, value in row.items() if value is not None} if union else row for row in rows]
+    return [{**each, "payload": payload} for payload, each in zip(payloads, ends)]
+
+
+def _instants(times: TimeType | None) -> Callable[[int], str]:
+    """Return what makes an instant a text as the input has its times."""
+    return lambda ticks: str(ticks) if times is None else str(iso_texts(times.column([ticks], "le"))[0])
 
 
 @contextlib.contextmanager

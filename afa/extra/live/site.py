@@ -110,7 +110,8 @@ class Watched(Protocol):
         log           the folder that changes are written to, or None
         query         its text, or None
         constants     those of its text that can be tried: where each begins and ends, as it is written, its condition
-        controls      which of swap, insert, end, query, try, sigma, speed the page offers; hints: why one is not there, by its name
+        rules         of a set: of each rule what the page lists (`LiveRules`)
+        controls      which of rules, swap, insert, end, query, try, sigma, speed it offers; hints: why one is not there
         at            the instant that a change of arcs holds from where the user says none, as text, or None
         sigma, speed  as they are
         unit          of the lag, "s" or "ticks"

@@ -111,9 +111,11 @@ function tell(told) {
   $("title").textContent = told.title;
   document.title = `${told.title} · afa`;
   $("where").textContent = told.where || "";
-  $("log").textContent = told.log ? `Changes of arcs are written to the arc log ${told.log}` : "";
+  $("log").textContent = told.log ? `Changes of ${told.controls.includes("rules") ? "rules are written to the log" : "arcs are written to the arc log"} ${told.log}` : "";
   $("play").hidden = !told.controls.includes("speed");
   for (const part of document.querySelectorAll("[data-control]")) part.hidden = !told.controls.includes(part.dataset.control);
+  $("automaton").hidden = told.controls.includes("rules");
+  rules(told.rules || []);
   $("fields").disabled = !token;
   for (const one of $("play").querySelectorAll("button,input")) one.disabled = !token;
   $("read-only").hidden = Boolean(token);
@@ -125,6 +127,21 @@ function tell(told) {
   if (told.at) for (const id of ["arc-at", "new-at", "query-at"]) fresh($(id), told.at);
   $("output").hidden = told.output === false;
   if (first) chart();
+}
+
+function rules(found) {
+  const made = JSON.stringify(found);
+  if ($("rule-list").dataset.made === made) return;
+  $("rule-list").dataset.made = made;
+  $("rule-list").replaceChildren(...found.map((rule) => {
+    const line = element("tr"), life = rule.until ? `${rule.from} to ${rule.until}` : `from ${rule.from} on`;
+    const state = rule.why ? `${rule.state}: ${rule.why}` : rule.state;
+    line.dataset.rule = rule.name;
+    line.dataset.state = rule.state;
+    for (const what of [rule.name, state, life, shown(rule.matches), shown(rule.rate), shown(rule.partial_matches)]) line.append(element("td", what));
+    line.addEventListener("click", () => { $("rule-name").value = rule.name; $("rule-text").value = rule.text || ""; });
+    return line;
+  }));
 }
 
 function fresh(field, text) {  // what the user has begun to write stays
@@ -387,6 +404,10 @@ on("insert-form", () => {
   return { do: "insert", arc, at: $("new-at").value };
 }, () => { for (const id of ["new-name", "new-fence", "new-transfer"]) $(id).value = ""; });
 on("query-form", () => ({ do: "query", text: $("query").value, at: $("query-at").value }), () => { $("query").dataset.was = $("query").value; });
+const rule = (op) => ({ do: "rule", op, name: $("rule-name").value, text: op === "remove" ? null : $("rule-text").value, at: $("rule-at").value });
+on("rule-form", () => rule("add"));
+$("rule-replace").addEventListener("click", () => change(rule("replace")));
+$("rule-remove").addEventListener("click", () => change(rule("remove")));
 on("sigma-form", () => ({ do: "sigma", value: $("sigma").value }), () => { $("sigma").dataset.was = $("sigma").value; });
 on("speed-form", () => ({ do: "speed", value: $("speed").value }), () => { $("speed").dataset.was = $("speed").value; });
 $("pause").addEventListener("click", () => change({ do: "speed", value: $("pause").textContent === "Pause" ? "pause" : "play" }));

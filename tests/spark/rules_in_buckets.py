@@ -1,0 +1,186 @@
+"""Sets of rules in Spark's buckets that are lost after each batch, beside an operator of its own for each rule, made anew.
+
+``python -m tests.worlds rules-in-buckets``: rows late, retracted and waited for, Spark's watermark, restarts with other rules, keys
+that move to other buckets. After every step the net output, by rule, is that of SEMANTICS.md, Rules.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from afa import Change
+from afa.operator.options import Options
+from afa.rules.rules import Rules
+from afa.spark.bucket import bucket_of_job
+from afa.spark.hashing import bucket_numbers
+from afa.spark.job import BucketAnswer, Job, job_of
+from afa.spark.moved import joined
+from afa.spark.pattern_said import said_of
+from afa.spark.rules_bucket import split
+from punctuation.time import BEGINNING, FOREVER
+from tests.rules.set_worlds import ExpectedSet, Pay, text_of
+from tests.worlds.kind import Worlds
+
+UNIT = 1000
+"""Ticks of a step in time: Spark's watermark is in milliseconds."""
+KEYS = ("[card] and ", "[card, shop] and ", "")
+
+
+class Columns(NamedTuple):
+    """What rules of these worlds show."""
+
+    shop: str | None
+    a_amount: int | None
+    b_amount: int | None
+    a_count: int | None
+    first: int | None
+    last: int | None
+
+
+def generate(seed: str, number: int) -> dict[str, Any]:
+    rng = random.Random(f"rules in buckets {seed} {number}")
+    names = ["r0", "r1", "r2", "r3"]
+    ends = rng.random() < 0.3
+    rules = lambda: {name: text_of(rng, ends, KEYS, UNIT) for name in names if rng.random() < 0.6}  # noqa: E731
+    steps: list[tuple[Any, ...]] = []
+    events: list[tuple[Any, ...]] = []
+    time, delay = 0, rng.choice((0, 1, 4, 9))
+    for _ in range(rng.randint(4, 16)):
+        kind = rng.random()
+        if kind < 0.7:
+            rows = []
+            for _ in range(rng.choice((1, 2, 5, 12))):
+                if events and rng.random() < 0.2:
+                    rows.append((*rng.choice(events)[:-1], -1))
+                else:
+                    time += rng.randint(0, 2)
+                    le = time if rng.random() < 0.7 else rng.randint(max(time - delay - 1, 0), time)
+                    re = None if not ends or rng.random() < 0.7 else (le + rng.randint(1, 9)) * UNIT
+                    events.append((rng.choice("wxyz"), rng.choice("st"), rng.randint(0, 8), le * UNIT, re, 1))
+                    rows.append(events[-1])
+            steps.append(("batch", rows))
+        elif kind < 0.78:
+            steps.append(("batch", []))
+        elif kind < 0.9:
+            steps.append(("restart", rules()))
+        else:
+            steps.append(("move", rng.randint(1, 4)))
+    return {"rules": rules(), "delay": delay, "ends": ends, "buckets": rng.randint(1, 3), "steps": steps}
+
+
+class RuleBuckets:
+    """The buckets of a set, each saved and lost after each batch."""
+
+    def __init__(self, world: dict[str, Any]) -> None:
+        self.world = world
+        self.job, self.blobs = self.made(world["rules"], world["buckets"]), dict[int, list[bytes]]()
+
+    def made(self, rules: dict[str, str], buckets: int) -> Job:
+        given = Rules(rules, event=Pay, key="card", tick="us")
+        said = said_of(given, Options(key="card"), time="at", columns=Columns, **({"until": "end"} if self.world["ends"] else {}))
+        options: Any = {"on_fault": "report", "key_types": [pa.string()], "lifetimes": self.world["ends"], "asked": said.asked}
+        return job_of(said.automaton, said.options, buckets=buckets, **options)._replace(delay=self.world["delay"])
+
+    def run(self, rows: list[tuple[Any, ...]], promised: int) -> list[BucketAnswer]:
+        names = ["card", "shop", "amount", "le", "re", "diff"]
+        schema = pa.schema([self.job.schema.field(name) for name in names if name in self.job.schema.names])
+        table = pa.Table.from_pylist([dict(zip(names, row)) for row in rows], schema)
+        numbers, found = bucket_numbers([table["card"]], self.job.buckets), []
+        for number in range(self.job.buckets):
+            mine = table.filter(pa.array(numbers == number))
+            if len(rows) % 3 == 1:  # a batch that is lost, and comes again
+                bucket_of_job(self.job, number, self.blobs.get(number, [])).run(mine if len(mine) else None, (), promised)
+            bucket = bucket_of_job(self.job, number, self.blobs.get(number, []))
+            found.append(bucket.run(mine if len(mine) else None, (), promised))
+            self.blobs[number] = [bucket.save(False)]
+        return found
+
+    def move(self, buckets: int, promised: int) -> list[BucketAnswer]:
+        before, self.job = self.job.buckets, self.job._replace(buckets=buckets, recipe={**self.job.recipe, "buckets": buckets})
+        parts = [list(split(self.blobs[number], before, number, buckets)) for number in range(before)]
+        found = [joined(self.job, number, [part[number] for part in parts], promised) for number in range(buckets)]
+        self.blobs = {number: [bucket.save(False)] for number, (bucket, _) in enumerate(found)}
+        return [answer for _, answer in found]
+
+
+def check(world: dict[str, Any], engine: None) -> Counter[str]:
+    met: Counter[str] = Counter()
+    buckets, want, net = RuleBuckets(world), ExpectedSet({"rules": world["rules"], "key": "card"}, "compiled"), Counter[Any]()
+    latest, told = BEGINNING, set[Any]()
+    for kind, given in world["steps"]:
+        want.promised = max(want.promised, 0 if latest == BEGINNING else (latest // UNIT - world["delay"]) * UNIT)
+        promised = BEGINNING if want.promised <= 0 else want.promised
+        want.promised = max(want.promised, 0)
+        present = max(promised, 0) + UNIT * (world["delay"] + 1)
+        if kind == "batch":
+            answers = buckets.run(given, promised)
+            taken = [Change(Pay(*row[:3]), row[3], row[4], row[5]) for row in given if row[3] >= promised]
+            assert sum(abs(change.diff) for answer in answers for change in answer.late) == len(given) - len(taken)
+            met["late"] += len(given) - len(taken)
+            want.events += taken
+            latest = max([latest, *(row[3] for row in given)])
+        elif kind == "restart":
+            _restart(want, given, present if buckets.blobs else BEGINNING)
+            buckets.job = buckets.made(given, buckets.job.buckets)
+            answers = buckets.run([], promised)
+        elif buckets.blobs:
+            answers = buckets.move(given, promised)
+            met["parts"] += sum(len(bucket_of_job(buckets.job, n, blobs)._parts) > 1 for n, blobs in buckets.blobs.items())
+        else:
+            continue
+        met[kind] += 1
+        for answer in answers:
+            for fault in answer.faults:
+                assert "but got its retraction only" in fault.reason, fault
+                assert (fault.reason, fault.key) not in told
+                told.add((fault.reason, fault.key))
+            for table in answer.changes:
+                for row in table.to_pylist():
+                    net[_match(row, want)] += row["diff"]
+        met["vain"] += sum(len(answer.faults) for answer in answers)
+        found = want.matches()
+        assert min(net.values(), default=0) >= 0, (kind, given, net)
+        assert +net == found, (kind, given, "too many", +net - found, "missing", found - net)
+        met["matches"] += len(found)
+    return met
+
+
+def _restart(want: ExpectedSet, given: dict[str, str], present: int) -> None:
+    """Let rules end that are not given any more, or are others, and begin at the present."""
+    standing = [(*each[:3], present) if each[3] > present and given.get(each[0]) != each[1] else each for each in want.rules]
+    want.rules = [each for each in standing if each[2] < each[3]]
+    there = {name for name, _, _, re in want.rules if re > present}
+    want.rules += [(name, text, present, FOREVER) for name, text in given.items() if name not in there]
+
+
+def _match(row: dict[str, Any], want: ExpectedSet) -> Any:
+    """A row as `ExpectedSet` tells it; what the rule does not show is null."""
+    rule, le = row["rule"], row["le"]
+    ((_, text, *_),) = [each for each in want.rules if each[0] == rule and each[2] <= le < each[3]]
+    pattern = Rules({rule: text}, event=Pay, key="card").rules[rule].pattern
+    names, labels = [field.name for field in pattern.shown.fields], pattern.key or "card"
+    labels = (labels,) if isinstance(labels, str) else labels
+    rest = {name for name in row if row[name] is not None} - {*names, *labels, "rule", "card", "le", "re", "diff"}
+    assert not rest, row
+    key = row[labels[0]] if len(labels) == 1 else tuple(row[name] for name in labels)
+    return rule, (tuple(row[name] for name in names), le, row["re"]), key
+
+
+def smaller(world: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    steps = world["steps"]
+    for i, (kind, given) in enumerate(steps):
+        yield world | {"steps": steps[:i] + steps[i + 1 :]}
+        if kind != "move":
+            for j in range(len(given)) if kind == "batch" else given:
+                less = given[:j] + given[j + 1 :] if kind == "batch" else {n: text for n, text in given.items() if n != j}
+                yield world | {"steps": [*steps[:i], (kind, less), *steps[i + 1 :]]}
+    for name in world["rules"]:
+        yield world | {"rules": {other: text for other, text in world["rules"].items() if other != name}}
+
+
+WORLDS = Worlds("rules-in-buckets", generate=generate, check=check, smaller=smaller, engines=(None,))
