@@ -247,6 +247,7 @@ class Definition:
     def restored(self, given: dict[str, What]) -> Counter[str]:
         """The rules that are given to a snapshot in place of those that were; returns how many went on, came, went, were dropped."""
         met, now = Counter[str](), self.now
+        last = {each.name: each.what for each in sorted(self.entries, key=lambda each: each.le) if each.re > now}
         for entry in list(self.entries):
             new = given.get(entry.name)
             text = isinstance(entry.what, str)
@@ -254,7 +255,7 @@ class Definition:
                 met["dropped"] += 1
                 self.entries.remove(entry)
                 self.ended.append((entry.name, entry.shown))
-            elif entry.re > now and new != entry.what:
+            elif entry.re > now and new != last[entry.name]:  # where the last one of a name is given, all of its name stay
                 met["gone"] += 1
                 self._end_entry(entry, now)
             else:
