@@ -74,6 +74,7 @@ class Maker:
         self.events: list[tuple[Any, ...]] = []
         self.used: set[int] = set()
         self.columns: dict[str, str] = {}
+        self.running: set[str] = set()
         self.forms = FORMS if choose.chance(70) else ("arrow",)  # else null and NaN are two
 
     def rule(self) -> Any:
@@ -101,7 +102,7 @@ class Maker:
             return "e", *choose.one(self.events[-8:])[:3], choose.one((1, 1, 2))
         self.time += choose.one((0, 0, 1) if self.slow else (0, 1, 1, 2, 2, 5))
         first = max(self.promised - (1 if choose.chance(15) else 0), 0)
-        le = self.time if choose.chance(68) else choose.number(min(first, self.time), self.time)
+        le = self.time if choose.chance(68) else choose.number(min(max(first, self.time - 20), self.time), self.time)
         if not self.ties:
             while le in self.used:
                 le += 1
@@ -142,7 +143,7 @@ class Maker:
         return kind, key, x, y, s, seq, choose.chance(50), note, choose.number(0, 9), z, flag
 
     def promise(self) -> tuple[Any, ...]:
-        self.promised = max(self.promised, self.time - self.choose.one((-4, -1, 0, 1, 3, 6, 9, 9, 14)))
+        self.promised = max(self.promised, self.time - self.choose.one((-4, 0, 1, 3, 6, 9, 14, 20, 30)))
         if self.choose.chance(85):
             self.time = max(self.time, self.promised)
         return "t", self.promised
@@ -153,12 +154,17 @@ class Maker:
     # -- steps -------------------------------------------------------------------------------------------------------------------
 
     def at(self) -> int | None:
-        """An instant: one tick past all (None), in the past, at the watermark, in the future."""
+        """An instant: one tick past all (None), in the past, at the watermark, in the future; mostly one that is not final."""
         choose = self.choose
-        return choose.one(
-            (None, None, choose.number(0, self.time + 2), self.promised, max(self.promised - choose.number(0, 6), 0),
-             self.time + choose.number(0, 6), max(self.time - choose.number(0, 6), 0))
-        )  # fmt: skip
+        if choose.chance(70):
+            first = max(self.promised, 0) + 1
+            return choose.one((None, choose.number(first, max(first, self.time)), choose.number(first, max(first, self.time + 6))))
+        return choose.one((None, choose.number(0, self.time + 2), self.promised, max(self.promised - choose.number(0, 6), 0)))
+
+    def name(self, runs: bool) -> str:
+        """A name: mostly one of a rule that runs, or of none that does."""
+        those = [name for name in NAMES if (name in self.running) == runs]
+        return self.choose.one(those) if those and self.choose.chance(80) else self.choose.one(NAMES)
 
     def step(self) -> tuple[Any, ...]:
         choose, kind = self.choose, self.choose.number(0, 99)
@@ -180,16 +186,20 @@ class Maker:
                 return "tables", mixed, choose.chance(80)
             rows = [self.item() for _ in range(choose.one((1, 3, 6, 10, 16)))]
             return form, rows, choose.chance(80), choose.chance(50)
-        if kind < 61:
+        if kind < 60:
             return "one", self.promise()
         if kind < 73:
             le = self.at()
             re = None if choose.chance(60) else (self.time if le is None else le) + choose.number(0, 14)
-            return "add", choose.one(NAMES), self.rule(), le, re
+            name = self.name(False)
+            self.running |= {name} if re is None else set()
+            return "add", name, self.rule(), le, re
         if kind < 80:
-            return "remove", choose.one(NAMES), self.at()
+            name = self.name(True)
+            self.running -= {name}
+            return "remove", name, self.at()
         if kind < 87:
-            return "replace", choose.one(NAMES), self.rule(), self.at()
+            return "replace", self.name(True), self.rule(), self.at()
         if kind < 94:
             how = choose.one(("same", "same", "fewer", "more", "changed", "changed", "mixed"))
             return "restore", how, choose.chance(40), choose.number(0, 999), [self.rule() for _ in range(2)]
@@ -200,6 +210,7 @@ def generate(seed: str, number: int) -> dict[str, Any]:
     make = Maker(Seeded(f"rules {seed} {number}"))
     choose = make.choose
     rules = {name: make.rule() for name in NAMES if choose.chance(65)}
+    make.running |= set(rules)
     many = choose.chance(6)  # of a few forms, with constants of their own
     if many:
         rules |= {f"m{i}": make.rule() for i in range(choose.number(10, 30))}
