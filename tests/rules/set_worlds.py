@@ -75,6 +75,7 @@ class Maker:
         self.used: set[int] = set()
         self.columns: dict[str, str] = {}
         self.running: set[str] = set()
+        self.behind = 0  # so many events to come are mostly late: of the time of a rule that has ended
         self.forms = FORMS if choose.chance(70) else ("arrow",)  # else null and NaN are two
 
     def rule(self) -> Any:
@@ -100,9 +101,10 @@ class Maker:
             return "e", values, le, re, -diff if not choose.chance(8) else -1
         if self.events and self.twice and choose.chance(20):
             return "e", *choose.one(self.events[-8:])[:3], choose.one((1, 1, 2))
-        self.time += choose.one((0, 0, 1) if self.slow else (0, 1, 1, 2, 2, 5))
+        self.time += 0 if self.behind else choose.one((0, 0, 1) if self.slow else (0, 1, 1, 2, 2, 5))
         first = max(self.promised - (1 if choose.chance(15) else 0), 0)
-        le = self.time if choose.chance(68) else choose.number(min(max(first, self.time - 20), self.time), self.time)
+        self.behind -= self.behind > 0
+        le = self.time if choose.chance(20 if self.behind else 70) else choose.number(min(max(first, self.time - 20), self.time), self.time)
         if not self.ties:
             while le in self.used:
                 le += 1
@@ -149,7 +151,7 @@ class Maker:
         return "t", self.promised
 
     def items(self, n: int) -> list[tuple[Any, ...]]:
-        return [self.promise() if self.choose.chance(4) else self.item() for _ in range(n)]
+        return [self.promise() if self.choose.chance(1 if self.behind else 4) else self.item() for _ in range(n)]
 
     # -- steps -------------------------------------------------------------------------------------------------------------------
 
@@ -186,7 +188,7 @@ class Maker:
                 return "tables", mixed, choose.chance(80)
             rows = [self.item() for _ in range(choose.one((1, 3, 6, 10, 16)))]
             return form, rows, choose.chance(80), choose.chance(50)
-        if kind < 60:
+        if kind < 58 and not self.behind:
             return "one", self.promise()
         if kind < 73:
             le = self.at()
@@ -195,10 +197,11 @@ class Maker:
             self.running |= {name} if re is None else set()
             return "add", name, self.rule(), le, re
         if kind < 80:
-            name = self.name(True)
+            name, self.behind = self.name(True), 8
             self.running -= {name}
             return "remove", name, self.at()
         if kind < 87:
+            self.behind = 8
             return "replace", self.name(True), self.rule(), self.at()
         if kind < 94:
             how = choose.one(("same", "same", "fewer", "more", "changed", "changed", "mixed"))
