@@ -257,7 +257,7 @@ def test_a_rule_that_is_put_aside_later_is_answered_again(caplog: pytest.LogCapt
     assert answers_of(log)["divides"].since is not None
     op.push(afa.insert(Pay("x", 7), 5))
     log.poll()
-    assert answers_of(log)["divides"].refused.startswith("put aside: ZeroDivisionError")
+    assert answers_of(log)["divides"].refused.startswith("rule 'divides' is put aside: ZeroDivisionError")
     assert "rule 'divides' is put aside" in caplog.text
 
 

@@ -82,7 +82,7 @@ NAMED = "a path that the user names; `check_kind` has refused what is read, and 
 MEMORY = "no file: a buffer in memory"
 REVIEWED: dict[str, dict[str, str]] = {
     "afa/arclog/about.py": {
-        "put_about: write_text": ".about.json of an arc log; one that no job has written stays",
+        "write_said: write_text": ".about.json of an arc log; one that no job has written stays",
     },
     "afa/arclog/answers.py": {
         "__init__: os.open": "a new file, its name is random",

@@ -114,9 +114,10 @@ class RunMetrics:
         with self._lock:
             if self._operator is None or time.monotonic() - self._looked < self._cost / SHARE:
                 return
-            operator = self._operator
+            operator: Any = self._operator
+            look: Callable[[], HeldNumbers]
             if isinstance(operator, RuleSetOperator):
-                calls, look = operator._calls, lambda: HeldNumbers([], 0, BEGINNING, operator.statistics)
+                calls, look = operator._calls, functools.partial(_held_by_rules, operator)
             else:
                 cores = [link._core for link in getattr(operator, "links", (operator,))]
                 calls = cores[0].calls
@@ -144,6 +145,10 @@ class RunMetrics:
     def lag(self) -> float | None:
         newest = self.seconds(self.newest())
         return None if newest is None else time.time() - newest
+
+
+def _held_by_rules(operator: RuleSetOperator) -> HeldNumbers:
+    return HeldNumbers([], 0, BEGINNING, operator.statistics)
 
 
 def _held(cores: list[Any]) -> HeldNumbers:

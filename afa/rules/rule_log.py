@@ -242,7 +242,7 @@ class RuleLog:
             raw, since = self._lines.get(each.name, (None, 0))
             if raw is not None and each.state == "put aside" and each.le == since:
                 del self._lines[each.name]
-                told.append((raw, LineAnswer(None, f"put aside: {each.why}")))
+                told.append((raw, LineAnswer(None, f"rule {each.name!r} is put aside: {each.why}")))
         return told
 
     def _answer(self, answers: Sequence[tuple[Raw, LineAnswer]]) -> None:

@@ -216,7 +216,7 @@ def queries(kind: str, seed: str, count: int) -> int:
     return matches
 
 
-@sample(16, 30)
+@sample(22, 30)
 @pytest.mark.parametrize("kind", KINDS)
 def test_queries(kind: str, numbers: range, taken: list[int]) -> None:
     assert queries(kind, "lanes", len(numbers)) > 3 * len(numbers)

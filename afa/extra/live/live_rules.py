@@ -142,7 +142,8 @@ class LiveRules:
     @property
     def newest(self) -> int:
         """The largest LE, or watermark, so far."""
-        return max(self._operator.now - 1, BEGINNING)
+        now: int = self._operator.now
+        return max(now - 1, BEGINNING)
 
     # -- what the page asks ------------------------------------------------------------------------------------------------
 
