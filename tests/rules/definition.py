@@ -1,4 +1,4 @@
-"""What a set of rules should hold, by SEMANTICS.md, Rules: of each rule what an operator of its own says of the events of its lifetime.
+"""What a set of rules should hold, by SEMANTICS.md, Rules: what an operator of each rule says of the events of its lifetime.
 
 It knows events as they came, rules with lifetimes, watermarks; nothing of how a set works. Each operator is made anew for each
 question, on the plain engine, and takes all of its events in the order of time, then the watermark.
@@ -245,8 +245,9 @@ class Definition:
         return at
 
     def restored(self, given: dict[str, What]) -> Counter[str]:
-        """The rules that are given to a snapshot in place of those that were; returns how many went on, came, went, were dropped."""
+        """Give rules to a snapshot in place of those that were; return how many went on, came, went, were dropped."""
         met, now = Counter[str](), self.now
+        last = {each.name: each.what for each in sorted(self.entries, key=lambda each: each.le) if each.re > now}
         for entry in list(self.entries):
             new = given.get(entry.name)
             text = isinstance(entry.what, str)
@@ -254,7 +255,7 @@ class Definition:
                 met["dropped"] += 1
                 self.entries.remove(entry)
                 self.ended.append((entry.name, entry.shown))
-            elif entry.re > now and new != entry.what:
+            elif entry.re > now and new != last[entry.name]:  # where the last one of a name is given, all of its name stay
                 met["gone"] += 1
                 self._end_entry(entry, now)
             else:

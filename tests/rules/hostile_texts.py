@@ -16,7 +16,7 @@ STRANGE = (
     "é𝛑",
     "\ud800",
     "\U0001f4a9" * 50,
-    "Ａ",
+    "\uff21",
     "'",
     '"',
     "`",
@@ -116,18 +116,19 @@ def wide(choose: Choices, n: int) -> str:
 def repeated(choose: Choices, n: int) -> str:
     """Repetitions of many, of one another."""
     bound = choose.one((str(n), "0," + str(n), str(n) + ",", "99999999999999999999", "5,2", "-1", f"{n},{n + 1}"))
-    several = "{%s}" % choose.one(("9", "2,3", "40"))
+    bound = "{" + bound + "}"
+    several = "{" + choose.one(("9", "2,3", "40")) + "}"
     return choose.one(
         (
-            wrapped("k[i].x > 1", "k[]", "a{%s} k[]" % bound),
-            wrapped("p.ok", "p, k[]", "a p, b{%s} k[]" % bound),
+            wrapped("k[i].x > 1", "k[]", f"a{bound} k[]"),
+            wrapped("p.ok", "p, k[]", f"a p, b{bound} k[]"),
             wrapped("p.ok", "p", "(" * 5 + "a p" + f"){several}" * 5),
-            of_sql("A{%s}" % bound),
-            of_sql("A{%s} B{%s}" % (bound, bound)),
+            of_sql(f"A{bound}"),
+            of_sql(f"A{bound} B{bound}"),
             of_sql("(" * 5 + "A" + f"){several}" * 5),
-            of_sql("(A? B?){%s}" % bound),
+            of_sql(f"(A? B?){bound}"),
             of_sql("(A* B*)*" * min(n, 300)),
-            of_sql("((A|B){%s})+" % bound),
+            of_sql(f"((A|B){bound})+"),
         )
     )
 

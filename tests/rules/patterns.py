@@ -133,7 +133,7 @@ def of_pair(choose: Choices, first: str, second: str) -> str:
 
 def perhaps(choose: Choices, make: Callable[..., str], *names: str) -> str:
     """A condition; now and then one that is always true."""
-    return f"{names[0]}.seq >= 0" if choose.chance(40) else make(choose, *names)
+    return f"{names[0]}.seq >= 0" if choose.chance(55) else make(choose, *names)
 
 
 # -- texts -----------------------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def sase(choose: Choices, family: str | None = None, of: int | None = None) -> s
         )
     )
     gap = form.one(("skip_till_next_match", "skip_till_next_match", "skip_till_any_match"))
-    a, b, c = (form.one(("a", "a", "b", "b", "c", "_", "Row")) for _ in range(3))
+    a, b, c = (form.one(("a", "a", "b", "b", "_", "_", "Row")) for _ in range(3))
     if any(each in "abc" for each in (a, b, c)):  # beside a type the class is one, too
         a, b, c = ("_" if each == "Row" else each for each in (a, b, c))
     window = choose.one(WINDOWS)
