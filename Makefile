@@ -9,10 +9,9 @@ export PYTHONDONTWRITEBYTECODE :=
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
 
-# Workers side by side, one more than cores: that with Spark waits for Java, others for processes. pytest alone runs the same tests.
-WORKERS = $$(expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Workers side by side, one for each core; pytest alone runs the same tests one after the other.
 test: .venv/ready
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n logical
 
 # After each edit: all that takes some milliseconds. tests/lanes.py says what that is, and measures it anew: make lanes.
 fast: .venv/ready

@@ -41,16 +41,14 @@ from speculation import Cleanse, Ids, LastBefore, id_layout
 from speculation.id_entries import IdEntries
 from tests.forged import forged
 from tests.id_worlds import FILLED, LOOKS, PAIR, STAGE, WORLDS, First, Order
-from tests.lanes import sample
 from tests.stress.mutate import opened
 
 VERSIONS: dict[str, Any] = {"id": "id", "on_repeat": "update", "version": "lsn"}
 
 
-@sample(30, 60)
-def test_worlds(numbers: range) -> None:
-    more_than = {"repeats": 50, "superseded": 25, "told": 25, "matches": 10, "by the set": 5}
-    WORLDS.run("ids", numbers, more_than=more_than)
+def test_worlds() -> None:
+    more_than = {"repeats": 100, "superseded": 50, "told": 50, "matches": 20, "by the set": 10}
+    WORLDS.run("ids", range(60), more_than=more_than)
 
 
 # -- operators -------------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from afa.io.frame import Frame, is_stored
 from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, Options, Unpack, takes_options
-from afa.rules.found_rules import tested_rules
+from afa.rules.found_rules import backtested_rules
 from afa.rules.rule_texts import RuleTexts
 from afa.schema import Field
 from afa.state.key_columns import chained
@@ -135,7 +135,7 @@ def backtest(
             more: Any = {"time": time, "until": until, "diff": diff, "end": end, "withdrawn": withdrawn, "batch": batch}
             return backtest(variant, rows, **more, threads=threads, counts=counts, device=device, **given)
 
-        return Backtest(*tested_rules(patterns, rows, of_rule, said.said))
+        return Backtest(*backtested_rules(patterns, rows, of_rule, said.said))
     labels, variants = variants_of(patterns)
     if not is_stored(frame):
         opened = Frame.opened(frame)

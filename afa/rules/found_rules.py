@@ -30,7 +30,7 @@ def found_rules(rules: RuleTexts, frame: Any, find: Callable[..., Any], options:
     return _in_order(_of_each(rules, find, options), like)
 
 
-def tested_rules(rules: RuleTexts, frame: Frame, backtest: Callable[..., Any], options: Mapping[str, Any]) -> RuleTables:
+def backtested_rules(rules: RuleTexts, frame: Frame, backtest: Callable[..., Any], options: Mapping[str, Any]) -> RuleTables:
     """Return what ``backtest(patterns, options)`` tells of each rule by itself: its numbers, and its matches, as one table each."""
     like = _like(rules, frame.given)
     found = _of_each(rules, lambda pattern, said: backtest({"": pattern}, said), options)
@@ -60,7 +60,7 @@ def _of_each(rules: RuleTexts, work: Callable[..., Any], options: Mapping[str, A
         try:
             found[name] = work(rule.pattern, said)
         except AfaError as error:
-            why = str(error).removeprefix("variant '': ")  # the name that `tested_rules` gives
+            why = str(error).removeprefix("variant '': ")  # the name that `backtested_rules` gives
             raise type(error)(f"rule {name!r}: {why}") from error
     return found
 

@@ -241,7 +241,7 @@ def match(
         return without(found, [*job.dropped, *([] if metrics else [METRICS])])
 
     def transform(events: DataFrame) -> DataFrame:
-        rules = () if own is None or own.rules is None else own.rules.rules.rules.values()
+        rules = () if own is None or own.rules is None else own.rules.content.rules.values()
         with by_value(automaton, asked.event, *(rule.pattern.automaton for rule in rules)):
             return plan(events)
 

@@ -90,7 +90,7 @@ class RulesBucket(WorldsBucket):
         self._parts = [self._restored(of, snapshot) for of, snapshot in state.parts]
 
     def _restored(self, of: Any, snapshot: bytes) -> RulesOfKeys:
-        rules = self._own.rules.rules.restore(snapshot, as_saved=True, **self._options)
+        rules = self._own.rules.content.restore(snapshot, as_saved=True, **self._options)
         for each in rules.rules:
             if each.state == "dropped":
                 raise SnapshotError(f"expected the rule {each.name!r}, which is no text, as the checkpoint was made with: keep it")
@@ -115,7 +115,7 @@ class RulesBucket(WorldsBucket):
 
     def _change(self, rules: Any, changes: RuleChanges, present: int) -> None:
         """Let rules end and begin in a set; no event is there that they see."""
-        given = {name: rule.text or rule.pattern for name, rule in self._own.rules.rules.rules.items()}
+        given = {name: rule.text or rule.pattern for name, rule in self._own.rules.content.rules.items()}
         for name in changes.gone:
             rules.remove(name, at=present)
         for name in changes.come:

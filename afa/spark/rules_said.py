@@ -6,6 +6,7 @@ the key of each rule holds the columns by which rows are dealt.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from afa.rules.rule_texts import Rule
 from afa.rules.rules import Rules
 from afa.schema import Schema, Time
 from afa.spark.recipe import recipe_of
-from afa.spark.shipped import as_bytes, read_once
+from afa.spark.shipped import Once
 from punctuation.durations import ticks_of_duration
 
 TICK, RULE = "us", "rule"
@@ -33,22 +34,9 @@ LEFT_OUT = (RULE, "le", "re", "diff")
 TYPES = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str}
 
 
-class SentRules:
-    """A set of rules on its way to workers, each of which reads it once: to make 300 queries anew takes a second."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-
-    def operator(self, automaton: Automaton, **options: Any) -> Any:
-        """Make an operator of the set, whatever the automaton in its place."""
-        return self.rules.operator(**options)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (as_bytes(self.rules),)
-
-
-def _arrived(content: bytes) -> SentRules:
-    return SentRules(read_once(content))
+def _made(rules: Once, automaton: Automaton, **options: Any) -> Any:
+    """Make an operator of a set, whatever the automaton in its place."""
+    return rules.content.operator(**options)
 
 
 def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:
@@ -69,11 +57,11 @@ def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:
     options = {name: said[name] for name in OPTIONS if name in said} | ({} if rules.key is not None else {"key": default})
     shown = _shown(rules, options, dealt, said.get("columns"))
     windows = [_window(rule, said.get("window")) for rule in rules.rules.values()]
-    sent = SentRules(rules)
+    sent = Once(rules)
     of_set = {"key": list(names_of(default, "key")), **{name: str(said[name]) for name in OPTIONS[:3] if name in said}}
     of_set["columns"] = sorted(f"{field.name}: {field.type.__name__}" for field in Schema.of(shown, "match").fields if field.type)
     return PatternInParts(
-        made=sent.operator,
+        made=functools.partial(_made, sent),
         options={"tick": TICK, **options},
         recipe={"set": of_set, "rules": {name: _said(rule) for name, rule in sorted(rules.rules.items())}},
         key=dealt,

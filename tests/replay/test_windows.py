@@ -21,7 +21,7 @@ from afa.replay.slices import WindowCut
 from afa.replay.stored import Stored
 from tests.replay.window_oracle import NUMBERS, World, aggregate, of_rows, of_time, plain, same, world
 
-WORLDS, MANY, STEP = 100, 3000, 50
+WORLDS, MANY, STEP = 200, 3000, 50
 
 
 def aggregates(rng: random.Random) -> dict[str, list[str]]:

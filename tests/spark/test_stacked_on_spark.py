@@ -77,11 +77,10 @@ def _float(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-@pytest.mark.parametrize("of_each", [2, pytest.param(4, marks=pytest.mark.stress)])
-def test_random_statements_in_buckets(of_each: int) -> None:
-    """Whatever they hold is saved and read again between two batches; some worlds of each of 14 statements."""
+def test_random_statements_in_buckets() -> None:
+    """Whatever they hold is saved and read again between two batches."""
     seen = Seen()
-    for number in range(0, 56, 4 // of_each):
+    for number in range(56):
         of = stacked_worlds.numbered("b2", number, family=4)._replace(ends=False)
         choose = Seeded(f"buckets/{number}")
         try:
@@ -93,7 +92,7 @@ def test_random_statements_in_buckets(of_each: int) -> None:
             seen["declined"] += 1
             continue
         seen += stacked_worlds.judged(of, buckets, lambda operator, other: operator)
-    assert min(seen["compared"], seen["compared, three levels"] * 2, seen["retractions"], seen["shown"] / 5) > 12.5 * of_each, seen
+    assert min(seen["compared"], seen["compared, three levels"] * 2, seen["retractions"], seen["shown"] / 5) > 50, seen
 
 
 def test_a_bucket_of_another_statement() -> None:
