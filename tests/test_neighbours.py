@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from afa import FOREVER, AfaError, Arc, Automaton, Change, Instant, Keyed, Operator, Punctuation, Query, insert, sql
+from afa import FOREVER, AfaError, Arc, Automaton, Change, Instant, Keyed, Operator, Punctuation, Query, insert, retract, sql
 from afa.compiled.encode import Encoded
 from afa.errors import SnapshotError
 from speculation import LastBefore, last_rows
@@ -355,6 +355,20 @@ def test_a_snapshot_says_how_far_a_promise_has_gone_on(passed: Any) -> None:
     assert LastBefore.restore(stage.snapshot(), like=stage).passed == 3
     with pytest.raises(SnapshotError, match="expected"):
         LastBefore.restore(forged(stage.snapshot(), (1, -1), passed), like=stage)
+
+
+def test_a_retraction_that_has_waited_in_vain_is_in_no_snapshot() -> None:
+    back = sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at, n MEASURES PREV(FIRST(p)) AS before AFTER MATCH SKIP "
+        "PAST LAST ROW PATTERN (a b) WITHIN 9 DEFINE b AS p > PREV(p, 2))",
+        event=Trade,
+    )
+    op = back.operator(late="drop")
+    op.push_many([retract(Trade("x", 1.0, None, 1), 2), Punctuation(4)])
+    assert op.statistics.late == 1
+    other = back.restore(op.snapshot())
+    rows = [insert(Trade("x", float(n), None, n), n) for n in range(5, 9)]
+    assert other.push_many(rows) == op.push_many(rows) != []
 
 
 class Trade(NamedTuple):

@@ -104,7 +104,11 @@ class Maker:
         self.time += 0 if self.behind else choose.one((0, 0, 1) if self.slow else (0, 1, 1, 2, 2, 5))
         first = max(self.promised - (1 if choose.chance(15) else 0), 0)
         self.behind -= self.behind > 0
-        le = self.time if choose.chance(20 if self.behind else 70) else choose.number(min(max(first, self.time - 20), self.time), self.time)
+        le = (
+            self.time
+            if choose.chance(20 if self.behind else 70)
+            else choose.number(min(max(first, self.time - 20), self.time), self.time)
+        )
         if not self.ties:
             while le in self.used:
                 le += 1

@@ -10,6 +10,7 @@ from afa import AfaError, Operator, insert
 from afa.rules.index import MOST, RuleIndex
 from afa.rules.rules import Rules
 from afa.rules.shape import NoShape, parts_of
+from afa.rules.units import Units
 from afa.schema import Schema
 from tests.rules.hostile_texts import hostile
 from tests.rules.patterns import Row
@@ -70,5 +71,17 @@ def test_a_condition_has_few_entries_in_the_index() -> None:
             bits = parts_of(query).bits
         except NoShape:
             continue
-        index = RuleIndex(Schema.of(Row, "event"))
+        index = RuleIndex(Schema.of(Row, "event"), Units())
         assert 0 < max(len(index._entries(bit)) for bit in bits) <= most, where
+
+
+def test_a_text_that_is_none_is_taken_or_refused_by_name() -> None:
+    op = Operator(
+        Rules({"r": "PATTERN SEQ(a p) WHERE p.x > 0 WITHIN 9 RETURN p.s AS c2"}, event=Row, tick="s"), engine="interpreted"
+    )
+    try:
+        found = [change.payload.c2 for change in op.push(insert(EVENT._replace(s="\ud800"), 5))]
+    except AfaError as error:
+        found = [str(error)]
+    assert len(found) == 1
+    assert found[0] == "\ud800" or "s=" in found[0]

@@ -21,7 +21,6 @@ from afa.operator.snapshot import unseal
 from afa.rules.rule_set_operator import MAGIC, VERSION
 from punctuation import sealed
 from speculation import Cleanse, Consolidate, consolidate
-from tests.rules.set_worlds import WORLDS
 
 
 class Pay(NamedTuple):
@@ -36,10 +35,6 @@ RAISES = Automaton(start="0", final={"1"}, event=Pay, arcs=[Arc("0", "1", lambda
 
 def made(**rules: Any) -> Rules:
     return Rules(rules, event=Pay, key="card")
-
-
-def test_random_sets() -> None:
-    WORLDS.run("1", range(12), more_than={"matches": 100, "add": 1, "table": 5, "promise": 3})
 
 
 def test_rules_with_equal_matches_are_two() -> None:
