@@ -23,7 +23,7 @@ from afa.spark.moved import joined
 from afa.spark.pattern_said import said_of
 from afa.spark.rules_bucket import split
 from punctuation.time import BEGINNING, FOREVER
-from tests.rules.set_worlds import ExpectedSet, Pay, text_of
+from tests.spark.payment_rules import ExpectedSet, Pay, text_of
 from tests.worlds.kind import Worlds
 
 UNIT = 1000
