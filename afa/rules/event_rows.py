@@ -14,6 +14,7 @@ from afa.operator.call import Core
 from afa.operator.tables import shape_of
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit, field_columns, filled, ints, number_array
+from afa.state.sound import wanted
 from afa.state.states import Column
 from punctuation.door import Table, arrow_type
 from punctuation.time import BEGINNING, FOREVER
@@ -126,6 +127,29 @@ class EventRows:
         made |= {"le": self.le} | ({} if self.re is None else {"re": arrow_of(self.re, END)})
         return pa.table(made | {"diff": self.diff})
 
+    def saved(self) -> list[Any]:
+        """Return the rows as plain data: columns as bytes, or, where a field holds anything, row by row."""
+        if not self.schema.scalar:
+            return [[tuple(change.payload), *change[1:4]] for change in self.changes()]
+        columns = [_saved(column) for column in self.columns().values()]
+        return [len(self), _bytes(self.le), _bytes(self.diff), None if self.re is None else _saved(self.re), columns]
+
+    @classmethod
+    def of_saved(cls, schema: Schema, saved: list[Any]) -> EventRows:
+        """Return what `saved` was made of. Raises whatever is wrong with it."""
+        if not schema.scalar:
+            rows = [Change(schema.take(tuple(payload)), le, re, diff) for payload, le, re, diff in saved]
+            return cls.of(schema, rows)
+        n, le, diff, re, columns = saved
+        wanted("columns of events", len(columns) == len(schema.fields), len(columns))
+        made = {field.name: _of_saved(column, field, n) for field, column in zip(schema.fields, columns)}
+        ends = None if re is None else _of_saved(re, END, n)
+        found = cls(schema, _words(le, n), _words(diff, n), ends, made)
+        wanted("changes of events", bool((found.diff != 0).all() and (found.le < FOREVER).all()), "none")
+        if ends is not None:
+            wanted("lifetimes", bool(((ends.values > found.le) | (ends.present is not None and ~ends.present)).all()), "none")
+        return found
+
     def digests(self) -> Any:
         """Return a word of each event, which tells it from others as far as 64 bits can."""
         if self._digests is None:
@@ -134,6 +158,36 @@ class EventRows:
 
 
 END = Field("re", int, True)
+
+
+def _bytes(values: Any) -> bytes:
+    found: bytes = values.astype(values.dtype.newbyteorder("<")).tobytes()
+    return found
+
+
+def _saved(column: Column) -> list[Any]:
+    present = None if column.present is None else _bytes(column.present)
+    return [_bytes(column.values), present, None if column.texts is None else list(column.texts)]
+
+
+def _words(blob: Any, n: int, kind: str = "<i8") -> Any:
+    wanted("a column of events", type(blob) is bytes and type(n) is int and len(blob) == n * np.dtype(kind).itemsize, n)
+    return np.frombuffer(blob, kind).astype(np.dtype(kind).newbyteorder("="))
+
+
+def _of_saved(saved: list[Any], field: Field, n: int) -> Column:
+    blob, there, texts = saved
+    values = _words(blob, n, "<f8" if field.type is float else "<i8")
+    present = None if there is None else _words(there, n, "<u1")
+    known = 2 if field.type is bool else len(texts or ()) if field.type is str else None
+    wanted("values of a field", known is None or bool(((values >= 0) & (values < known)).all()), field.name)
+    wanted(
+        "texts of a field",
+        (texts is not None) == (field.type is str) and all(type(text) is str for text in texts or ()),
+        field.name,
+    )
+    wanted("which values are there", present is None or (field.optional and bool((present < 2).all())), field.name)
+    return Column(values, None if present is None else present.astype(np.bool_), texts)
 
 
 def joined(rows: Sequence[EventRows]) -> EventRows:

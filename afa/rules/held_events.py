@@ -30,8 +30,8 @@ class HeldEvents:
     >>> held.add(EventRows.of(schema, [Change(Pay(1), 3, None, 1), Change(Pay(2), 5, None, -1)]))
     >>> [change.payload for change in held.between(4, 9)[0].changes()], held.vain(9)
     ([Pay(amount=2)], [Change(payload=Pay(amount=2), le=5, re=None, diff=-1, key=None)])
-    >>> held.vain(9), held.netted()
-    ([], [Change(payload=Pay(amount=1), le=3, re=None, diff=1, key=None)])
+    >>> held.vain(9), [[change.payload.amount for change in rows.changes()] for rows in held.in_force(0)]
+    ([], [[1]])
     """
 
     def __init__(self) -> None:
@@ -89,9 +89,12 @@ class HeldEvents:
         """Drop all events with an LE below ``t``."""
         self.state = tuple(self.between(t)), max(self.state[1], t), self.state[2]
 
-    def netted(self) -> list[Change]:
-        """Return the copies in force, and the retractions that wait (below 0), by LE."""
-        return sorted(_netted(list(self.state[0])), key=lambda change: change.le or 0)
+    def saved(self) -> list[Any]:
+        """Return what is held as plain data, for `EventRows.of_saved`; nothing: there are none."""
+        if not self.state[0]:
+            return []
+        rows = joined(self.state[0])
+        return (rows if _ascending(rows.le) else rows.at(np.argsort(rows.le, kind="stable"))).saved()
 
 
 def _ascending(le: Any) -> bool:

@@ -26,7 +26,7 @@ from afa.rules.own_operator import OwnOperator
 from afa.rules.rule_tables import OwnRows, RuleForm, answer, changes_of
 from afa.rules.rule_texts import SET, Rule, RuleTexts
 from afa.rules.set_input import SetInput
-from afa.rules.shape import NoShape, RuleParts, parts_of
+from afa.rules.shape import NoShape, RuleParts
 from afa.rules.shape_store import RulesRaised, ShapeStore
 from afa.rules.standing_rules import RuleInForce, StandingRule, StandingRules
 from afa.schema import as_ticks
@@ -308,7 +308,7 @@ class RuleSetOperator(Member):
         if "order_by" in said:
             return None, "events of one time stand in an order"
         try:
-            parts = parts_of(rule.pattern, said.get("key"), said.get("window"), said.get("tick"))
+            parts = self._set.parts_of(rule, said.get("key"), said.get("window"), said.get("tick"))
         except NoShape as reason:
             return None, str(reason)
         return (None, "it has time-outs, and reach= is asked") if parts.shape.clock and self._reach else (parts, "")
@@ -433,7 +433,14 @@ class RuleSetOperator(Member):
 
     def _replace(self, rule: Rule, at: int | None) -> Output:
         at = self._progress.now if at is None else at
-        changes = [*self._remove(rule.name, at), *self._add(rule, at, None)]
+        told: dict[Any, RuleChange] = {}
+        for change in [*self._remove(rule.name, at), *self._add(rule, at, None)]:  # what both tell is one match that stays
+            match = change._replace(diff=1)
+            before = told.pop(match, None)
+            change = change if before is None else change._replace(diff=before.diff + change.diff)
+            if change.diff:
+                told[match] = change
+        changes: Output = list(told.values())
         put_in_order(changes)
         return changes
 
@@ -530,7 +537,7 @@ class RuleSetOperator(Member):
                     *self._store.counts(rule.number),
                 ]
             rules.append([rule.number, rule.rule.name, rule.rule.text, rule.le, rule.re, rule.aside, state])
-        held = [[tuple(change.payload), *change[1:4]] for change in self._held.netted()]
+        held = self._held.saved()
         schema = [[field.name, getattr(field.type, "__name__", "any")] for field in self._schema.fields]
         units = self._store.concerned.units.saved()
         told = [list(self._progress.marks()), self._late.count, self._output, self._standing.next, units]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.change import Change
 from afa.errors import AfaError, SnapshotError
 from afa.model.copies import as_total
 from afa.operator.plain_data import plain, reading
@@ -16,7 +15,7 @@ from afa.rules.shape import Shape
 from afa.rules.standing_rules import RuleInForce
 from afa.state.sound import wanted
 from punctuation.progress import Marks
-from punctuation.time import BEGINNING, FOREVER, as_time
+from punctuation.time import FOREVER, as_time
 
 PARTS = 6
 
@@ -56,13 +55,8 @@ def _load(op: RuleSetOperator, parts: list[Any]) -> None:
         marks, late, output, following, units = told
         op._progress.restore(Marks(*(as_time(mark, "a mark") for mark in marks)))
         op._late.count, op._output, op._standing.next = as_total(late), as_time(output, "output"), as_total(following)
-        changes = []
-        for payload, le, re, count in held:
-            times = as_time(le, "le"), None if re is None else as_time(re, "re")
-            wanted("copies of an event", type(count) is int and count != 0, count)
-            wanted("an event's lifetime", BEGINNING <= times[0] < FOREVER and (times[1] is None or times[0] < times[1]), times)
-            changes.append(Change(op._schema.take(tuple(payload)), *times, count))
-        op._held.add(EventRows.of(op._schema, changes))
+        if held:
+            op._held.add(EventRows.of_saved(op._schema, held))
         op._held.vain(op._progress.events)
         op._store.concerned.units.promise = op._behind_by(op._progress.events)
         op._store.concerned.units.take(units)

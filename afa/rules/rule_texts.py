@@ -15,6 +15,7 @@ from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
+from afa.rules.shape import NoShape, RuleParts, parts_of
 from afa.schema import Schema
 
 SUFFIXES = (".sase", ".sql", ".py")
@@ -42,6 +43,7 @@ class RuleTexts(Pattern):
         self._event = event if inspect.isclass(event) else _event_of(event)
         self.schema = Schema.of(self._event, "event")._replace(tick=tick)
         self._key = None if key is None else self.checked_key(key)
+        self._parts: dict[tuple[Any, ...], RuleParts | NoShape] = {}
         self.rules = {name: self.rule(name, given) for name, given in patterns.items()}
 
     @classmethod
@@ -63,6 +65,24 @@ class RuleTexts(Pattern):
             raise type(error)(f"rule {name!r}: {error}") from error
         except RecursionError as error:
             raise AfaError(f"rule {name!r}: expected a query of fewer levels; the text nests too deeply") from error
+
+    def parts_of(self, rule: Rule, key: Any, window: Any, tick: str | None) -> RuleParts:
+        """As `afa.rules.shape.parts_of`; of the set's own rules once, as on Spark each batch restores an operator of them."""
+        asked = rule.name, str(key), str(window), tick
+        found = self._parts.get(asked) if self.rules.get(rule.name) is rule else None
+        if found is None:
+            try:
+                found = parts_of(rule.pattern, key, window, tick)
+            except NoShape as reason:
+                found = reason
+            if self.rules.get(rule.name) is rule:
+                self._parts[asked] = found
+        if isinstance(found, NoShape):
+            raise NoShape(str(found))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_parts": {}}
 
     def _read(self, name: str, given: Any) -> Rule:
         text = given if isinstance(given, str) else None

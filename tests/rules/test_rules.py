@@ -293,3 +293,10 @@ def test_a_damaged_rule_of_the_same_text_is_no_other_rule() -> None:
         torn[3][place][6][1] = b"no snapshot" if len(torn[3][place][6]) == 2 else ["another"]
         with pytest.raises(SnapshotError):
             rules.restore(sealed.seal(MAGIC, VERSION, plain(torn)))
+
+
+def test_a_replacement_tells_nothing_of_a_match_that_stays() -> None:
+    op = Operator(made(a=LARGE))
+    assert len(op.push_many([insert(Pay("x", 20), 5), insert(Pay("x", 11), 6)])) == 2
+    found = op.replace("a", LARGE.replace("9", "15"), at=3)
+    assert [(change.payload.a_amount, change.diff) for change in found] == [(11, -1)]
