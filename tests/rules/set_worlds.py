@@ -273,7 +273,8 @@ class Side:
         reach, rules = world["reach"], self.rules(world["rules"])
         self.op: Any = Operator(rules, engine=self.way(engine), reach=reach, late=self.policy(), **self.said)
         self.net: dict[str, Counter[Any]] = {}
-        self.blurred = self.ways.lossy and "inf'" in repr(world["steps"])  # matches with null and with NaN look alike
+        words = repr(world["steps"])  # where there may be NaN, matches with null and with NaN look alike
+        self.blurred = self.ways.lossy and ("nan'" in words or "inf'" in words)
         self.whats: dict[str, list[Any]] = {}
         self.watermark, self.steps = BEGINNING, 0
 
