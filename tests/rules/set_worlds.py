@@ -273,6 +273,7 @@ class Side:
         reach, rules = world["reach"], self.rules(world["rules"])
         self.op: Any = Operator(rules, engine=self.way(engine), reach=reach, late=self.policy(), **self.said)
         self.net: dict[str, Counter[Any]] = {}
+        self.blurred = self.ways.lossy and "inf'" in repr(world["steps"])  # matches with null and with NaN look alike
         self.whats: dict[str, list[Any]] = {}
         self.watermark, self.steps = BEGINNING, 0
 
@@ -341,6 +342,7 @@ class Side:
 
     def take(self, out: Any, told_once: bool) -> None:
         """Take the output of a call: changes, tables, the watermark; no match goes below zero."""
+        told_once = told_once and not self.blurred
         once: set[Any] = set()
         final = self.watermark
         for name, row, diff in self.changes(out):
@@ -686,7 +688,7 @@ def replaced(side: Side, step: tuple[Any, ...]) -> None:
     want.add(name, what, instant, None)
     side.met["replace"] += 1
     side.whats.setdefault(name, []).append(what)
-    side.take(out, told_once=False)
+    side.take(out, told_once=True)
     compare(side, None, [], [], [])
 
 
