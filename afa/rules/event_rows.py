@@ -167,7 +167,8 @@ def _bytes(values: Any) -> bytes:
 
 def _saved(column: Column) -> list[Any]:
     present = None if column.present is None else _bytes(column.present)
-    return [_bytes(column.values), present, None if column.texts is None else list(column.texts)]
+    values = column.values if column.values.dtype.kind == "f" else column.values.astype(np.int64)  # of texts they may be int32
+    return [_bytes(values), present, None if column.texts is None else list(column.texts)]
 
 
 def _words(blob: Any, n: int, kind: str = "<i8") -> Any:

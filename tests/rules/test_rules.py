@@ -300,3 +300,23 @@ def test_a_replacement_tells_nothing_of_a_match_that_stays() -> None:
     assert len(op.push_many([insert(Pay("x", 20), 5), insert(Pay("x", 11), 6)])) == 2
     found = op.replace("a", LARGE.replace("9", "15"), at=3)
     assert [(change.payload.a_amount, change.diff) for change in found] == [(11, -1)]
+
+
+def test_held_events_of_tables_come_back() -> None:
+    """Columns as tables have them: text by number, bools, what is missing; with an RE of some."""
+
+    class Seen(NamedTuple):
+        who: str
+        paid: bool
+        x: float | None
+        n: int | None
+
+    rows = {"who": ["a", "b", "a"], "paid": [True, False, True], "x": [0.5, None, float("nan")], "n": [1, None, 3]}
+    table = pa.table(rows | {"le": [3, 1, 2], "re": pa.array([None, 9, None], pa.int64())})
+    text = "PATTERN SEQ(_ p) WHERE p.n > {} WITHIN 5 RETURN p.x AS x, p.who AS who"
+    rules = Rules({"a": text.format(9)}, event=Seen)
+    op: Any = Operator(rules)
+    op.push_many(table)
+    other: Any = Operator.restore(rules, op.snapshot())
+    assert other.snapshot() == op.snapshot()
+    assert [(c.payload.who, c.le, c.re) for c in other.add("b", text.format(0), le=0)] == [("a", 2, 7), ("a", 3, 8)]

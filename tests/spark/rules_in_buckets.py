@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -38,13 +38,10 @@ class Pay(NamedTuple):
     at: Instant | None = None
 
 
-KEYS = ("[card] and ", "", "[shop] and ")
-
-
-def text_of(rng: random.Random, own_ends: bool, keys: Sequence[str], unit: int) -> str:
+def text_of(rng: random.Random, own_ends: bool) -> str:
     """A rule: one of many shapes, its constants at random; SQL refuses events with an RE of their own."""
-    low, high, window = rng.randint(0, 4), rng.randint(3, 7), unit * rng.choice((3, 5, 9, 14))
-    key = rng.choice(keys)
+    low, high, window = rng.randint(0, 4), rng.randint(3, 7), UNIT * rng.choice((3, 5, 9, 14))
+    key = rng.choice(KEYS)
     strategy = rng.choice(("skip_till_any_match", "skip_till_next_match", "partition_contiguity" if key else "strict_contiguity"))
     two = f"{strategy}(a, b) {{ {key}a.amount > {low} and b.amount < {high} }}"
     shapes = [
@@ -103,7 +100,7 @@ def generate(seed: str, number: int) -> dict[str, Any]:
     rng = random.Random(f"rules in buckets {seed} {number}")
     names = ["r0", "r1", "r2", "r3"]
     ends = rng.random() < 0.3
-    rules = lambda: {name: text_of(rng, ends, KEYS, UNIT) for name in names if rng.random() < 0.6}  # noqa: E731
+    rules = lambda: {name: text_of(rng, ends) for name in names if rng.random() < 0.6}  # noqa: E731
     steps: list[tuple[Any, ...]] = []
     events: list[tuple[Any, ...]] = []
     time, delay = 0, rng.choice((0, 1, 4, 9))
