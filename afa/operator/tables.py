@@ -92,6 +92,7 @@ class TableShape(NamedTuple):
     out      the columns of the output
     timed    the columns of the table that may hold timestamps, which are read as ticks
     texts    the event's fields that are texts
+    twice    a name that two columns of the output would have
     """
 
     mixed: bool
@@ -100,6 +101,7 @@ class TableShape(NamedTuple):
     out: list[Field]
     timed: Sequence[str]
     texts: Collection[str] = ()
+    twice: str | None = None
 
 
 def shape_of(core: Core, table: Table) -> TableShape:
@@ -115,7 +117,20 @@ def shape_of(core: Core, table: Table) -> TableShape:
 def takes_columns(core: Core, columns: dict[str, Any]) -> bool:
     """Return whether columns of these names go to the engine as they are. Raises `ChangeError` where names clash."""
     table = table_of(columns)
-    return table is not None and shape_of(core, table).wanted is not None
+    if table is None:
+        return False
+    _check_names(core, table)
+    return shape_of(core, table).wanted is not None
+
+
+def _check_names(core: Core, table: Table) -> None:
+    """Raise `ChangeError` where two columns of the output would have one name."""
+    twice = shape_of(core, table).twice
+    if twice is not None:
+        raise ChangeError(
+            f"expected columns of different names in the output but got {twice!r} twice: "
+            f"rename the field of {core.shown.describe()}"
+        )
 
 
 def _shape(core: Core, there: tuple[str, ...]) -> TableShape:
@@ -133,22 +148,17 @@ def _shape(core: Core, there: tuple[str, ...]) -> TableShape:
     ints = ["le", "re", *(field.name for field in taken if field.type is int)]
     timed = [name for name in dict.fromkeys(ints) if there.count(name) == 1]
     names = [field.name for field in out]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ChangeError(
-            f"expected columns of different names in the output but got {twice[0]!r} twice: "
-            f"rename the field of {register.describe()}"
-        )
+    twice = next((name for name in names if names.count(name) > 1), None)
     of_key = keys.names if keys else ()
     given = [field for field in fields if schema is None or field.name != schema.instant or field.name in there]
     needed = {*(field.name for field in given), *of_key, "le"}
     fit = known.keys().isdisjoint(TIMES) and len(set(there)) == len(there) and needed.issubset(there)
     if not fit or (keys is not None and keys.function is not None):
-        return TableShape(mixed, None, (), out, timed)
+        return TableShape(mixed, None, (), out, timed, (), twice)
     times = [name for name in TIMES if name in there]
     times += [name for name in ("kind", "arc") if mixed and name in there and name not in known]
     wanted = [*given, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
-    return TableShape(mixed, wanted, times, out, timed, {field.name for field in given if field.type is str})
+    return TableShape(mixed, wanted, times, out, timed, {field.name for field in given if field.type is str}, twice)
 
 
 def found_of(core: Core, come: CallInput, net: bool) -> CallOutput:
@@ -186,12 +196,12 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
     Refuse what is neither a list nor a table, and a table like which the output can't be written.
     """
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
-    parts = [_part(core, part, le) for part in batch] if listed else [_table(core, batch, le)]
+    parts = [_part(core, part, le) for part in batch] if listed else [opened_table(core, batch, le)]
     if not listed and parts[0] is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
     like = next((part for part in parts if isinstance(part, Table)), None)
     if like is not None:
-        shape_of(core, like)  # which refuses names that clash
+        _check_names(core, like)
         schema = core.shown
         if like.in_arrow and not schema.typed:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
@@ -202,10 +212,10 @@ def _part(core: Core, part: Any, le: str) -> Any:
     if type(part) is Change:
         return _item(core, part, le)
     row = type(part) is dict and core.taken is not None and is_row(part)
-    return (None if row else _table(core, part, le)) or _item(core, part, le)
+    return (None if row else opened_table(core, part, le)) or _item(core, part, le)
 
 
-def _table(core: Core, part: Any, le: str) -> Table | None:
+def opened_table(core: Core, part: Any, le: str = "le") -> Table | None:
     """Open a table, its times as ticks; None if it is none."""
     table = table_of(part)
     if table is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from afa.change import Change
-from afa.operator.tables import CallInput, opened
+from afa.operator.tables import CallInput, opened_table
 from afa.rules.event_rows import EventRows
 from punctuation.calls import Member
 from punctuation.promise import Punctuation
@@ -77,7 +77,7 @@ class OwnOperator(OperatorWithin):
             if isinstance(part, Punctuation):
                 come.append(("event", part, None))
             elif part.in_columns and len(part) > 1:
-                come += opened(core, [part.table()]).parts
+                come.append(opened_table(core, part.table()))
             else:
                 come += [("event", item, core.key_of(item)) for item in part.changes()]
         like: Any = next((part for part in come if not isinstance(part, tuple)), None)

@@ -187,8 +187,8 @@ def _tables(rows: Any, forms: Mapping[int, RuleForm], schema: Any) -> Iterable[A
         naming.setdefault((form.labels, form.shown.fields), []).append(place)
     rules = pa.array([forms[number].name for number in numbers.tolist()], pa.string())
     for (labels, shown), some in naming.items():
-        given = {RULE: rules.take(pa.array(places))} | dict(zip((field.name for field in shown), rows.fields))
-        given |= dict(zip(labels, rows.keys))
+        given = {RULE: rules.take(pa.array(places))} | dict(zip(labels, rows.keys))
+        given |= dict(zip((field.name for field in shown), rows.fields))
         given |= {"le": rows.le, "re": rows.re, "diff": rows.diff}
         table = pa.table(
             {name: as_arrow(column, None, name) if isinstance(column, list) else column for name, column in given.items()}
@@ -202,7 +202,7 @@ def _listed(pairs: Sequence[tuple[RuleForm, RuleChange]], names: Sequence[str]) 
     for form, change in pairs:
         key = change.key if len(form.labels) > 1 else (change.key,)
         row = {RULE: form.name, "le": change.le, "re": change.re, "diff": change.diff, MEMBERS: change.members}
-        rows.append(row | dict(zip(change.payload._fields, change.payload)) | dict(zip(form.labels, key)))
+        rows.append(row | dict(zip(form.labels, key)) | dict(zip(change.payload._fields, change.payload)))
     return [[row.get(name) for row in rows] for name in names]
 
 

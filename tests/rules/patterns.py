@@ -205,6 +205,9 @@ def sase(choose: Choices, family: str | None = None, of: int | None = None) -> s
         where += f" and k.LEN < {high + 2}"
         gap, shown = form.one(("skip_till_next_match", "skip_till_any_match")), "p.x AS c1, sum(k[].y) AS c11"
         within = f"WITHIN {min(window, 9)}"
+    if form.chance(20):  # a field of the name of a key, which may be the rule's own
+        name = form.one(("key", "s", "x"))
+        shown += f", p.{name} AS {name}"
     return f"PATTERN SEQ({pattern}) WHERE {gap}({names}) {{ {key}{where} }} {within} RETURN {shown}"
 
 

@@ -104,6 +104,19 @@ def test_columns_of_one_name_have_one_type() -> None:
         )
 
 
+@pytest.mark.parametrize("options", [{}, {"partial_matches": 99}])  # in the store, and by operators of their own
+def test_what_a_match_shows_under_the_name_of_a_key_stands_in_its_column(options: dict[str, Any]) -> None:
+    shows = "PATTERN SEQ(Pay a, Pay b) WHERE skip_till_any_match(a, b) {{ [card] }} WITHIN 9 RETURN {} AS card, b.amount AS n"
+    same, other, plain = shows.format("b.card"), shows.format("'none'"), shows.replace("{} AS card, ", "").format()
+    table = {"card": ["x", "x"], "amount": [1, 2], "le": [1, 2]}
+    for kind in (dict, pa.table, pd.DataFrame):
+        op = Operator(Rules({"other": other, "plain": plain, "same": same}, event=Pay), **options)
+        out = op.push_many(kind(table))
+        assert list(out["rule"].tolist() if kind is pd.DataFrame else map(str, out["rule"])) == ["other", "plain", "same"]
+        assert [str(name) for name in out["card"]] == ["none", "x", "x"]
+        assert op.statistics.rules["same"].matches == 1
+
+
 def test_keys_are_fields() -> None:
     with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
         Rules({"a": LARGE}, event=Pay, key="shop")
