@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.cli.console import Terminal, plain_table
-from afa.compiled.device.devices import all_devices
+from afa.compiled.device.devices import all_devices, device
+from afa.errors import DeviceError
 from afa.frames.prepared import prepared
 from afa.frames.through import cores
 from afa.model.arc import Arc
@@ -17,7 +18,6 @@ from afa.replay.backtest import backtest
 
 KEYS, ROWS, VARIANTS = 2_000, 400, 16
 """The sweep: so many keys with so many rows each, a V under so many constants."""
-INSTALL = 'no device: pip install "afa[device]" brings OpenCL, and on Linux a driver that runs it on the processor'
 
 
 class Tick(NamedTuple):
@@ -31,7 +31,10 @@ def show_devices(console: Terminal) -> None:
     rows += [[each.name, each.said, f"{each.memory / 2**30:,.1f} GiB", f"{_rate(each.name):,.0f} M"] for each in found]
     console.print(plain_table(("device", "what it is", "memory", "row-variants/s"), rows, ("memory", "row-variants/s")))
     if not found:
-        console.print(INSTALL, markup=False, soft_wrap=True)
+        try:
+            device("opencl")
+        except DeviceError as why:
+            console.print(f"no device: {why}", markup=False, soft_wrap=True)
 
 
 def _rate(device: str | None) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,14 +100,17 @@ class OpenCL:
         except ImportError:
             raise DeviceError('expected pyopencl for device="opencl" but it is not installed: pip install "afa[device]"') from None
         self._cl = cl
-        every = []
+        every: list[Any] = []
         with contextlib.suppress(cl.Error):  # no platform
             for platform in cl.get_platforms():
                 with contextlib.suppress(cl.Error):  # one without a device, or whose devices don't say whether they have doubles
                     every += [each for each in platform.get_devices() if each.double_fp_config]
         every.sort(key=lambda each: bool(each.type & cl.device_type.CPU))  # graphics processors first
+        whys = [_cant_compile(cl, each) for each in every]
+        unfit = [f"{each.name.strip()} ({why})" for each, why in zip(every, whys) if why]
+        every = [each for each, why in zip(every, whys) if not why]
         if number >= len(every):
-            raise _missing("opencl", number, [each.name for each in every])
+            raise _missing("opencl", number, [each.name for each in every], unfit)
         mine = every[number]
         self.name, self.said = f"opencl:{number}" if number else "opencl", mine.name.strip()
         self.memory, self.units = mine.max_mem_alloc_size, mine.max_compute_units
@@ -153,6 +156,17 @@ class OpenCL:
             _wait(lambda: event.command_execution_status <= self._cl.command_execution_status.COMPLETE, event.wait)
         except self._cl.Error as error:
             raise _refused(self.said, "run", error) from error
+
+
+def _cant_compile(cl: Any, device: Any) -> str | None:
+    """Return why a driver compiles nothing at all, as an older one for a newer processor; None: it does."""
+    program = cl.Program(cl.Context([device]), "__kernel void run() {}")
+    try:
+        program.build(OPTIONS)
+    except cl.Error as error:
+        told = program.get_build_info(device, cl.program_build_info.LOG).strip() or str(error)
+        return f"its driver can't compile: {told.splitlines()[0]}"
+    return None
 
 
 class Cuda:
@@ -226,8 +240,10 @@ _LOCK = threading.Lock()
 _open: dict[tuple[str, int], Device] = {}
 
 
-def _missing(kind: str, number: int, there: list[str]) -> DeviceError:
+def _missing(kind: str, number: int, there: list[str], unfit: Sequence[str] = ()) -> DeviceError:
     have = ", ".join(there) if there else "none"
+    if unfit:
+        return DeviceError(f"expected a device {kind}:{number} but there is {have}, beside {', '.join(unfit)}")
     more = (
         '; pip install "afa[device]" brings on Linux one that runs on the processor (pocl)'
         if kind == "opencl" and not there
