@@ -162,8 +162,12 @@ class SqlFunctions(SqlDecimals):
                 )
             if self._way(node, QUOTIENTS, "some dialects cut it off to an int") == "cut off":
                 found = _cut_off(left, right)
-        by_zero = self._dialect in SPARK and not isinstance(right, Const)
-        return If(Compare("==", right, ZERO), Const(None), found) if by_zero else found
+        return self._safe(right, found)
+
+    def _safe(self, divisor: Expr, found: Expr) -> Expr:
+        """Return a division, which is null by zero in some dialects."""
+        by_zero = self._dialect in SPARK and not isinstance(divisor, Const)
+        return If(Compare("==", divisor, ZERO), Const(None), found) if by_zero else found
 
     def _intdiv(self, node: Any) -> Expr:
         left, right = self._numbers(node)
@@ -177,8 +181,8 @@ class SqlFunctions(SqlDecimals):
         scale = self._common(left, right)
         if scale:
             rest = self._rest(self._units(left, scale), self._units(right, scale))
-            return self._rounded(Binary("/", rest, Const(POWERS[scale])), scale)
-        return self._rest(left, right)
+            return self._safe(right, self._rounded(Binary("/", rest, Const(POWERS[scale])), scale))
+        return self._safe(right, self._rest(left, right))
 
     def _rest(self, left: Expr, right: Expr) -> Expr:
         if isinstance(right, Const) and isinstance(right.value, int) and right.value > 0:

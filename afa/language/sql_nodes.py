@@ -46,10 +46,11 @@ READ = {
     "offset": {"Literal": "this"},
     "length": {"Literal": "this is_string"},
     "value": {
-        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Mod", "And", "Or", "Is"), TWO),
+        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "And", "Or", "Is"), TWO),
         **dict.fromkeys(("Pow", "Atan2", "Log", "IntDiv", "Nullif", "NullSafeEQ", "NullSafeNEQ", "Escape"), TWO),
         **dict.fromkeys(("Like", "ILike"), f"{TWO} negate"),
         "Div": f"{TWO} typed safe",
+        "Mod": f"{TWO} safe",
         **dict.fromkeys(("StartsWith", "EndsWith", "Contains"), TWO),
         **dict.fromkeys(("Paren", "Neg", "Not", "Abs", "Sqrt", "Exp", "Ln", "Sin", "Cos", "Tan", "Asin", "Acos"), "this:value"),
         **dict.fromkeys(("Atan", "Degrees", "Radians", "Sign", "Floor", "Ceil", "Lower", "Upper", "Date"), "this:value"),

@@ -132,6 +132,8 @@ SPECIAL = Row(86_400, 7, 2, -1.5, "a\\b", None, None, None)
         ("-p / q", "trino", -3),
         ("p / q", "snowflake", 3.5),
         ("p / (q - 2)", "spark", None),
+        ("mod(p, q - 2)", "spark", None),
+        ("-p % q", "databricks", -1),
         ("cast(f as int)", "snowflake", -2),
         ("cast(f as int)", "duckdb", -2),
         ("cast(f - 1.0 as int)", "duckdb", -2),

@@ -97,7 +97,7 @@ FLAGS = [
     ("Greatest", "ignore_nulls"), ("Least", "ignore_nulls"), ("TimestampTrunc", "input_type_preserved"),
     ("Trunc", "fractions_supported"), ("DateDiff", "date_part_boundary"), ("Round", "casts_non_integer_decimals"),
     ("Length", "binary"), ("Substring", "zero_start"), ("DPipe", "safe"), ("Concat", "safe"), ("Concat", "coalesce"),
-    ("RegexpLike", "full_match"), ("Div", "typed"), ("Div", "safe"), ("Coalesce", "is_nvl"),
+    ("RegexpLike", "full_match"), ("Div", "typed"), ("Div", "safe"), ("Mod", "safe"), ("Coalesce", "is_nvl"),
 ]  # fmt: skip
 OF_OTHERS = {
     *(("value", kind, name) for kind, name in [*FLAGS, ("Date", "this"), ("Like", "negate"), ("ILike", "negate")]),
