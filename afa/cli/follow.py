@@ -17,7 +17,8 @@ from afa.errors import QueryError
 from afa.io.text_files import in_one_line
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern
-from afa.rules.rule_log import RULE, RuleLog
+from afa.rules.rule_lines import RULE
+from afa.rules.rule_log import RuleLog
 from afa.rules.rules import Rules
 
 L = TypeVar("L")

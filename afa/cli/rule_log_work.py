@@ -12,7 +12,8 @@ from afa.cli.fault import CommandError, tell
 from afa.cli.follow import opened_log
 from afa.cli.load import is_query
 from afa.io.text_files import in_one_line
-from afa.rules.rule_log import RULE, RuleWriter, rules_of
+from afa.rules.rule_lines import RULE
+from afa.rules.rule_log import RuleWriter, rules_of
 
 COLUMNS = ("name", "from", "until", "rule")
 

@@ -31,7 +31,7 @@ from afa.io.whole_file import write_text
 from afa.language.stacked_query import StackedQuery
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
-from afa.rules.rule_log import RULE
+from afa.rules.rule_lines import RULE
 from afa.rules.rules import Rules
 
 OPTIONS = (

@@ -96,7 +96,6 @@ CONFLICTS: tuple[Conflict, ...] = (
         "members",
         "each world has events of its own behind a match; put identities into the register",
     ),
-    Conflict(SPARK_RULES, "arcs", "what changes is rules: start the query again with others"),
     Conflict(SPARK_RULES, "speculation", "matches come as early as possible"),
     Conflict(SPARK_RULES, "members", "a column of members has one type, and the events of rules may stand in several components"),
     *_each(

@@ -9,6 +9,7 @@ held_events         the events from which a rule may still begin in the past
 standing_rules      the rules of a running set, by number and by name
 rule_tables         matches of many rules as changes, and as one table
 rule_snapshot       restored from bytes, with the same rules or others
+rule_lines          a line of a log of rules, and what it does to a set
 rule_log            rules as lines of text in a folder, which a running set follows
 found_rules         the matches of a set in a whole frame
 

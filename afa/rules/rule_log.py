@@ -1,59 +1,28 @@
 """A log of rules: lines of text in the files of a folder, which a running set follows. What arcs have in `afa.arclog`, of rules.
 
-    {"op": "insert", "rule": {"name": "large", "text": "PATTERN SEQ(Pay a) .."}, "at": "now", "until": 90}
-    {"op": "retract", "rule": {"name": "large"}, "at": "2026-01-01T00:00:00+00:00"}
-    {"op": "swap", "name": "large", "rule": {"name": "large", "text": ".."}, "at": 70}
-
-All else of a line is as of an arc log (`afa.arclog.lines`). A text is SASE+ or SQL, never Python. Each line is a call of the set,
-in the order in which they were written: `add`, `remove`, `replace`. What the set refuses is written back with the reason.
+Each line (`afa.rules.rule_lines`) is a call of the set, in the order in which they were written. What the set refuses is written
+back with the reason.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from afa.arclog.about import class_of, fields_of, said_of_job, write_said
 from afa.arclog.answers import AnswerFile, JobAnswers, LineAnswer, answered
-from afa.arclog.lines import NOW, LineKind, object_in, read_lines
+from afa.arclog.lines import object_in
 from afa.arclog.listing import Listing, sequence_of
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.log_writer import Instant, LineWriter
 from afa.arclog.outcome import ONE_ID
-from afa.arclog.versions import INSERT
-from afa.change import RuleChange
-from afa.errors import AfaError, AutomatonError, line_of
-from afa.expression.wire import LONGEST_NAME
-from afa.language.sase_grammar import LONGEST
+from afa.errors import AfaError, line_of
 from afa.operator.contract import Pattern
+from afa.rules.rule_lines import RULE, NamedText, RuleStep, carried_out, rule_line
 from afa.rules.rule_texts import RuleTexts
 from afa.rules.rules import Rules
 from punctuation.time import BEGINNING
-
-
-class NamedText(NamedTuple):
-    """What a line brings: a rule's name, and its text."""
-
-    name: str
-    text: str
-
-
-def _read(given: Any) -> NamedText:
-    """Read a rule of a line. Raises `AutomatonError`."""
-    if not isinstance(given, Mapping) or set(given) != {"name", "text"}:
-        raise AutomatonError(f'expected a rule, {{"name": .., "text": ..}}, but got {str(given)[:200]}')
-    for word, most in (("name", LONGEST_NAME), ("text", LONGEST)):
-        value = given[word]
-        if not isinstance(value, str) or not value.strip() or len(value) > most:
-            said = f"{len(value)} characters" if isinstance(value, str) else repr(value)[:80]
-            raise AutomatonError(f"expected the {word} of a rule in 1 to {most} characters but got {said}")
-    return NamedText(given["name"], given["text"])
-
-
-RULE = LineKind("rule", "a log of rules", _read)
-
 
 MUTE = "what becomes of each line can't be written there: {}; `afa rules LOG list` does not tell it"
 
@@ -120,13 +89,6 @@ class RuleWriter(LineWriter):
             self._about.rules.rule(brought.name, brought.text)
 
 
-class RuleStep(NamedTuple):
-    """The changes that a line of a log has brought, all of one pattern."""
-
-    changes: list[RuleChange]
-    pattern: Pattern
-
-
 class RuleLog:
     """A log of rules that the operator of a set follows by polls.
 
@@ -158,7 +120,6 @@ class RuleLog:
         self.writer = RuleWriter(path, RuleAbout(rules, {name: rule.text for name, rule in rules.rules.items()}, tick), tick)
         self.folder = LogFolder(self.writer.path)
         self._operator, self._rules, self._tick, self._check = operator, rules, tick, check
-        self._patterns = {name: rule.pattern for name, rule in rules.rules.items()}
         self._marks: dict[str, Any] = {}
         self._known: dict[bytes, tuple[bytes, int]] = {}  # of lines that were taken, by identity: content, since when they hold
         self._lines: dict[str, tuple[Raw, int]] = {}  # by name: the line of the rule in force, since when, unless it was put aside
@@ -170,9 +131,7 @@ class RuleLog:
         try:
             self._answers = AnswerFile(self.writer.path, job, tick, {})
         except OSError as error:
-            self.told.append(
-                f"what becomes of each line can't be written there: {error.strerror}; `afa rules .. list` does not tell it"
-            )
+            self.told.append(MUTE.format(error.strerror))
 
     def poll(self) -> list[RuleStep]:
         """Carry out what the folder has brought, line by line; ``told`` says what was refused, each with its place."""
@@ -198,42 +157,19 @@ class RuleLog:
 
     def _take(self, raw: Raw, steps: list[RuleStep]) -> int:
         """Carry out a line; return since when it holds. All or nothing, as it is one call of the set."""
-        *_, line = lines = read_lines(raw.text, self._tick, BEGINNING, RULE)
+        line = rule_line(raw.text, self._tick, BEGINNING)
         known = self._known.get(line.identity)
         if known is not None and known[0] != line.content:
             raise AfaError(ONE_ID)
         if known is not None:
             return known[1]
-        now, name = self._operator.now, line.name
-        at = None if json.loads(raw.text)["at"] == NOW else line.at
-        since: int = now if at is None else at
-        if line.op == INSERT and lines[0].name != name:
-            raise AfaError(f"expected a rule of the name that it replaces, {lines[0].name!r}, but got {name!r}")
-        old = None if len(lines) == 1 and line.op == INSERT else self._one(name, since)
-        if line.op != INSERT:
-            assert old is not None
-            steps.append(RuleStep(self._operator.remove(name, at), old))
-            self._lines.pop(name, None)
-        else:
-            new = self._rules.rule(name, line.arc.text).pattern
-            self._check(new)
-            if old is None:
-                steps.append(RuleStep(self._operator.add(name, new, at, line.until), new))
-            else:
-                out = self._operator.replace(name, new, at)
-                come = [change for change in out if change.diff > 0 and change.le >= since]
-                steps += [RuleStep([change for change in out if change not in come], old), RuleStep(come, new)]
-            self._patterns[name], self._lines[name], self.texts[name] = new, (raw, since), line.arc.text
+        since, done = carried_out(line, self._operator, self._rules, lambda rule: self._check(rule.pattern))
+        steps += done
+        self._lines.pop(line.name, None)
+        if line.text is not None:
+            self._lines[line.name], self.texts[line.name] = (raw, since), line.text
         self._known[line.identity] = line.content, since
         return since
-
-    def _one(self, name: str, at: int) -> Pattern:
-        """Return the pattern of the only rule of a name that is in force at an instant or later, and is there."""
-        lasting = [each for each in self._operator.rules if each.name == name and each.re > at and each.state != "dropped"]
-        if len(lasting) != 1 or lasting[0].le > at:
-            there = ", ".join(f"one in [{each.le}, {each.re})" for each in lasting) or "none"
-            raise AfaError(f"expected one rule {name!r} in force at {at} and beyond but got {there}")
-        return self._patterns[name]
 
     def _put_aside(self) -> list[tuple[Raw, LineAnswer]]:
         """Return what is answered to lines whose rules were put aside since."""
@@ -251,9 +187,7 @@ class RuleLog:
                 self._answers.put(answers)
         except OSError as error:
             self._answers = None
-            self.told.append(
-                f"what becomes of each line can't be written there: {error.strerror}; `afa rules .. list` does not tell it"
-            )
+            self.told.append(MUTE.format(error.strerror))
 
 
 def _named(raw: Raw, why: str) -> str:

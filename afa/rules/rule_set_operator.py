@@ -411,7 +411,7 @@ class RuleSetOperator(Member):
         if at is not None and at <= progress.events and progress.events > BEGINNING:
             raise LateEventError(f"rule {name!r}: expected an end behind {progress.events} (promised) but got at={at}")
         at = progress.now if at is None else at
-        found = [rule for rule in self._standing.named(name) if at < rule.re]
+        found = self.lasting(name, at)
         if not found:
             known = ", ".join(sorted({rule.rule.name for rule in self._standing if at < rule.re})) or "none"
             raise AfaError(f"expected a rule in force beyond {at} but got {name!r}; there are: {known}")
@@ -443,6 +443,10 @@ class RuleSetOperator(Member):
         changes: Output = list(told.values())
         put_in_order(changes)
         return changes
+
+    def lasting(self, name: str, at: int) -> list[StandingRule]:
+        """Return the rules of a name that last beyond an instant."""
+        return [rule for rule in self._standing.named(name) if at < rule.re]
 
     @property
     def now(self) -> int:

@@ -57,6 +57,8 @@ class RuleTexts(Pattern):
 
     def rule(self, name: Any, given: Any) -> Rule:
         """Read one more rule of these events. The set stays as it is."""
+        if isinstance(given, Rule):
+            return given
         if not isinstance(name, str) or not name:
             raise AfaError(f"expected the name of a rule, a text, but got {name!r}")
         try:

@@ -19,7 +19,7 @@ hashing         which bucket a key belongs to
 processor       the adapter to the stateful operator, and the state
 bucket          the work of one bucket of keys, without Spark; held: its rows before the operator; stages: what stands in front
 message_options rows as messages (``id=``); bucket_ids: what a bucket knows of ids
-arc_lines       the folder of an arc log (`afa.arclog`) as a stream
+arc_lines       the folder of an arc log (`afa.arclog`), or of a log of rules, as a stream
 ledger          the arcs of a bucket, worked out once for all buckets of a process
 recipe          what a state depends on, for code that changes
 moved           keys that move to another number of buckets
@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from afa import ADDED
 from afa.spark.arc_lines import SparkArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
+from afa.spark.arc_lines import SparkRuleLog as rule_log  # noqa: N813
 from afa.spark.backtest_plan import backtest
 from afa.spark.feed_columns import feed
 from afa.spark.metrics import line, listener, metrics
@@ -61,6 +62,7 @@ __all__ = [
     "match",
     "metrics",
     "replay",
+    "rule_log",
     "serve",
     "sql",
 ]

@@ -216,7 +216,7 @@ def match(
         timed_out = any(arc.kind == TIMEOUT for arc in automaton.arcs)
         clocked = (
             timed_out
-            or (own is not None and own.clocked)
+            or (own is not None and (own.clocked or arcs is not None))  # later rules may have time-outs
             or (asked.readings is not None and (asked.readings.clocked or until is not None))
         )
         if not events.isStreaming and (arcs is not None or clocked):

@@ -1,12 +1,14 @@
 """Carry out the work of one bucket of a set of rules: rows and a watermark in, changes of all rules out. State is bytes.
 
-A batch is the promise, rules that a restart has brought, rows: as of `afa.spark.worlds_bucket`. Where keys have moved, a bucket
-runs the sets of those that it has keys of, each over the keys that it had: no set is taken apart. Such a set holds keys that are
-another bucket's now, until the watermark has passed them; nothing comes to them here, and what is told of them is left out.
+A batch is the promise, rules that a restart has brought, lines of a log of rules, rows: as of `afa.spark.worlds_bucket`. Where keys
+have moved, a bucket runs the sets of those that it has keys of, each over the keys that it had: no set is taken apart. Such a set
+holds keys that are another bucket's now, until the watermark has passed them; nothing comes to them here, and what is told of them
+is left out.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,21 +20,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.arclog.lines import shown
+from afa.arclog.outcome import ONE_ID
 from afa.change import Change
 from afa.compiled.fit import known
-from afa.errors import AfaError, ChangeError, LateEventError, SnapshotError
-from afa.model.raised import shortened
+from afa.errors import AfaError, BudgetError, ChangeError, LateEventError, SnapshotError
+from afa.model.option_values import names_of
+from afa.model.raised import shortened, text_of
+from afa.rules.rule_lines import RuleLine, RuleStep, carried_out, rule_line
+from afa.rules.rule_texts import Rule
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import BucketAnswer, Fault
 from afa.spark.packed_rows import changes_schema, moment_of
 from afa.spark.recipe import check
 from afa.spark.refused import take_by_halves, vain
+from afa.spark.rules_said import TICK, check_later, lives_of
 from afa.spark.worlds_bucket import WorldsBucket, added_up
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = "rules 1"
+FORMAT = "rules 2"
 ASIDE = "put aside"
 
 
@@ -76,6 +84,7 @@ class RulesBucket(WorldsBucket):
         self._nothing = pa.schema(fields if job.retracts else [f for f in fields if f.name != "diff"]).empty_table()
         self._shown = pa.schema([field for field in changes_schema(job) if field.name not in ("kind", "reason")])
         self._options = {**own.options, "late": self._vain.append}
+        self._known: dict[bytes, tuple[bytes, int]] = {}  # of lines of the log, by identity: content, since when they hold
         if not blob:
             self._parts = [RulesOfKeys((), own.made(job.automaton, **self._options), set())]
             return
@@ -88,6 +97,7 @@ class RulesBucket(WorldsBucket):
         self._delay, self._waits = max(state.delay, job.delay), self._waits or state.waits
         self._lives = None if None in (self._lives, state.lives) else max(self._lives, state.lives)
         self._parts = [self._restored(of, snapshot) for of, snapshot in state.parts]
+        self._known = {identity: (content, as_time(since, "since")) for identity, content, since in state.lines}
 
     def _restored(self, of: Any, snapshot: bytes) -> RulesOfKeys:
         rules = self._own.rules.content.restore(snapshot, as_saved=True, **self._options)
@@ -98,10 +108,25 @@ class RulesBucket(WorldsBucket):
 
     @known()
     def run(self, events: pa.Table | None, arcs: Sequence[Any], promised: int) -> BucketAnswer:
-        """As of `WorldsBucket`; rules that a restart has brought begin at the present, behind the promise."""
-        if self._changes is None:
-            return super().run(events, arcs, promised)
-        answer, changes = super().run(None, (), promised), self._changes
+        """As of `WorldsBucket`; rules that a restart or a log has brought begin behind the promise."""
+        before = BucketAnswer([], [], [])
+        if self._changes is not None or arcs:
+            before = super().run(None, (), promised)
+        if self._changes is not None:
+            before = before.then(BucketAnswer([], [], [], self._restarted(self._changes, promised)))
+            self._changes = None
+        if arcs:
+            before = before.then(self._follow(arcs))
+        return before.then(super().run(events, (), promised))
+
+    @known()
+    def history(self, events: pa.Table | None, arcs: Sequence[Any], end: int | None) -> BucketAnswer:
+        """As of `WorldsBucket`; all lines of the log come before the rows."""
+        before = self._follow(arcs)
+        return before.then(super().history(events, (), end))
+
+    def _restarted(self, changes: RuleChanges, promised: int) -> str | None:
+        """Let rules end and begin at the present, as a restart asks for; what is told of it."""
         present = max(promised, self._job.since) + 1000 * (self._past + 1)
         if self._last >= present and any(changes):
             raise SnapshotError(
@@ -110,18 +135,76 @@ class RulesBucket(WorldsBucket):
             )
         for part in self._parts:
             self._change(part.rules, changes, present)
-        self._changes, told = None, f"{changes}, from {moment_of(present)} on" if any(changes) else None
-        return answer.then(BucketAnswer([], [], [], told)).then(super().run(events, arcs, promised))
+        return f"{changes}, from {moment_of(present)} on" if any(changes) else None
 
     def _change(self, rules: Any, changes: RuleChanges, present: int) -> None:
         """Let rules end and begin in a set; no event is there that they see."""
         given = {name: rule.text or rule.pattern for name, rule in self._own.rules.content.rules.items()}
-        for name in changes.gone:
-            rules.remove(name, at=present)
-        for name in changes.come:
+        for name in itertools.chain(*changes):
+            if rules.lasting(name, present):  # a log may have ended one that is gone, and begun one of a name that comes
+                rules.remove(name, at=present)
+        for name in (*changes.come, *changes.other):
             rules.add(name, given[name], le=present)
-        for name in changes.other:
-            rules.replace(name, given[name], at=present)
+
+    # -- the log ---------------------------------------------------------------------------------------------------------------
+
+    def _follow(self, lines: Sequence[Any]) -> BucketAnswer:
+        """Carry out lines of a log of rules, each a call of each set. What is told of them all buckets know, and one says."""
+        told, read = BucketAnswer([], [], [], notes=[]), list[tuple[RuleLine, Any]]()
+        for raw in set(lines):
+            try:
+                read.append((rule_line(raw, TICK, None), raw))
+            except AfaError as error:
+                self._line_fault(told, error, raw)
+        for line, raw in sorted(read, key=lambda each: (each[0].sequence, each[0].content)):
+            content, _ = self._known.get(line.identity, (b"", 0))
+            if content not in (b"", line.content):
+                self._line_fault(told, AfaError(ONE_ID), raw)
+            elif not content:
+                self._known[line.identity] = line.content, line.at or 0
+                told = told.then(self._carried_out(line, raw))
+        return told
+
+    def _carried_out(self, line: RuleLine, raw: Any) -> BucketAnswer:
+        told = BucketAnswer([], [], [])
+        for part in self._parts:
+            try:
+                since, steps = carried_out(line, part.rules, self._own.rules.content, self._check_later)
+            except Exception as error:  # of a function of the rule, too
+                self._line_fault(told, error, raw, line.name)
+                if _of_line(error):  # all sets refuse it
+                    break
+                continue
+            told.changes.extend(self._of_keys(part, self._of_step(step)) for step in steps)
+            if line.text is not None:
+                lives, clocked = lives_of(steps[-1].pattern, self._own)
+                self._lives = None if None in (self._lives, lives) else max(self._lives, lives)
+                self._waits = self._waits or clocked
+            what = "ends" if line.text is None else "is replaced" if line.replaces else "begins"
+            told = told._replace(notes=[] if self._number else [f"rule {line.name!r} {what} at {moment_of(since)}"])
+        return told
+
+    def _check_later(self, rule: Rule) -> None:
+        check_later(rule, self._own, {"until": True} if self._job.lifetimes else {})
+
+    def _line_fault(self, told: BucketAnswer, error: Exception, raw: Any, rule: str | None = None) -> None:
+        """Tell why a line was refused: once, but what its rule raises on the rows of this bucket."""
+        if self._number and _of_line(error):
+            return
+        if self._job.stop_on_fault:
+            raise error
+        told.faults.append(Fault(shortened(text_of(error)), shown(raw), None, None, rule))
+
+    def _of_step(self, step: RuleStep) -> pa.Table:
+        """Return changes of a rule in the columns of the job."""
+        default = self._own.options.get("key", self._own.rules.content.key)
+        labels = names_of(default if step.pattern.key is None else step.pattern.key, "key")
+        rows = []
+        for change in step.changes:
+            keys = change.key if len(labels) > 1 else (change.key,)
+            around = {"rule": change.rule, "le": change.le, "re": change.re, "diff": change.diff}
+            rows.append(change.payload._asdict() | dict(zip(labels, keys)) | around)
+        return pa.Table.from_pylist(rows, self._shown)
 
     # -- the sets --------------------------------------------------------------------------------------------------------------
 
@@ -156,10 +239,11 @@ class RulesBucket(WorldsBucket):
             if self._has(part, [pa.chunked_array([[value]]) for value in values])[0]:
                 self._in_vain(change, tuple(values), self._promised)
         self._vain.clear()
-        found = [self._in_form(table) for table in out if isinstance(table, pa.Table)]
-        if part.of:
-            found = [table.filter(pa.array(self._has(part, [table[name] for name in self._job.keys]))) for table in found]
-        return found
+        return [self._of_keys(part, self._in_form(table)) for table in out if isinstance(table, pa.Table)]
+
+    def _of_keys(self, part: RulesOfKeys, table: pa.Table) -> pa.Table:
+        """Return changes of a set's matches, but those of keys that are another bucket's."""
+        return table.filter(pa.array(self._has(part, [table[name] for name in self._job.keys]))) if part.of else table
 
     def _has(self, part: RulesOfKeys, keys: Sequence[pa.ChunkedArray]) -> Any:
         """Return which of some keys are those of a set in this bucket."""
@@ -217,7 +301,8 @@ class RulesBucket(WorldsBucket):
         """Returns the state, whole. O(state)."""
         parts = [[part.of, part.rules.snapshot()] for part in self._parts]
         told = (self._last, self._ends, self._promised, self._delay, self._waits, self._lives)
-        return _packed(RulesState(FORMAT, self._recipe, *told, parts))
+        lines = [[identity, *of] for identity, of in self._known.items() if of[1] >= self._promised]  # others would be late
+        return _packed(RulesState(FORMAT, self._recipe, *told, parts, lines))
 
     # -- keys that move --------------------------------------------------------------------------------------------------------
 
@@ -229,6 +314,7 @@ class RulesBucket(WorldsBucket):
         """Take the sets of buckets that have followed the same watermark."""
         for other in others:
             self._parts += other._parts
+            self._known |= other._known
             self._last, self._ends = max(self._last, other._last), max(self._ends, other._ends)
             self._waits = self._waits or other._waits
             self._lives = None if None in (self._lives, other._lives) else max(self._lives, other._lives)
@@ -246,6 +332,7 @@ class RulesState(NamedTuple):
     waits: bool
     lives: int | None
     parts: list[Any]
+    lines: list[Any]
 
 
 def split(blobs: Sequence[bytes], before: int, number: int, count: int) -> Iterator[bytes]:
@@ -256,6 +343,11 @@ def split(blobs: Sequence[bytes], before: int, number: int, count: int) -> Itera
         parts = [[[*of, (before, number)], snapshot] for of, snapshot in state.parts]
         mine = [part for part in parts if all((number - new) % gcd(of, count) == 0 for of, number in part[0])]
         yield _packed(state._replace(recipe=recipe, parts=mine))
+
+
+def _of_line(error: Exception) -> bool:
+    """Return whether a line was refused for what it says, not for what its rule does with the events of some keys."""
+    return isinstance(error, AfaError) and not isinstance(error, BudgetError)
 
 
 def _aside(rules: Any) -> set[Any]:
@@ -287,6 +379,8 @@ def _unpacked(blob: bytes) -> RulesState:
     sound = isinstance(found, list) and len(found) == len(RulesState._fields) and found[0] == FORMAT
     wanted(f"the state of a bucket of a set of rules in format {FORMAT!r}", sound, str(found)[:60])
     state = RulesState(*found)
+    known = isinstance(state.lines, list) and all(isinstance(line, list) and len(line) == 3 for line in state.lines)
+    wanted("lines of a log", known and all(type(word) is bytes for line in state.lines for word in line[:2]), state.lines)
     numbers = type(state.delay) is int and state.delay >= 0 and type(state.waits) is bool and type(state.lives) in (int, type(None))
     wanted("a recipe, a delay and sets of rules", type(state.recipe) is str and numbers and isinstance(state.parts, list), state)
     for name in ("last", "ends", "promised"):

@@ -19,7 +19,7 @@ from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, SPARK_RULES, TEMPORAL, check
 from afa.model.option_values import names_of
-from afa.operator.contract import PatternInParts
+from afa.operator.contract import Pattern, PatternInParts
 from afa.rules.rule_texts import Rule
 from afa.rules.rules import Rules
 from afa.schema import Schema, Time
@@ -56,7 +56,7 @@ def rules_in_parts(rules: Rules, said: Mapping[str, Any]) -> PatternInParts:
         _check_rule(rule, dealt, said)
     options = {name: said[name] for name in OPTIONS if name in said} | ({} if rules.key is not None else {"key": default})
     shown = _shown(rules, options, dealt, said.get("columns"))
-    windows = [_window(rule, said.get("window")) for rule in rules.rules.values()]
+    windows = [_window(rule.pattern, said.get("window")) for rule in rules.rules.values()]
     sent = Once(rules)
     of_set = {"key": list(names_of(default, "key")), **{name: str(said[name]) for name in OPTIONS[:3] if name in said}}
     of_set["columns"] = sorted(f"{field.name}: {field.type.__name__}" for field in Schema.of(shown, "match").fields if field.type)
@@ -117,8 +117,8 @@ def _check_rule(rule: Rule, dealt: tuple[str, ...], said: Mapping[str, Any]) -> 
         )
 
 
-def _window(rule: Rule, said: Any) -> int | None:
-    window = rule.pattern.window if rule.pattern.window is not None or QUERY in rule.pattern.traits else said
+def _window(pattern: Pattern, said: Any) -> int | None:
+    window = pattern.window if pattern.window is not None or QUERY in pattern.traits else said
     return None if window is None else ticks_of_duration(window, TICK, "window")
 
 
@@ -140,18 +140,10 @@ def _said(rule: Rule) -> str | list[str]:
 
 def _shown(rules: Rules, options: Mapping[str, Any], dealt: tuple[str, ...], columns: Any) -> Any:
     """Return the class of matches: the rule, then the columns of all, but those by which rows are dealt."""
-    fields = [pa.field(field.name, next(kind for kind, of in TYPES.items() if of is field.type)) for field in rules.schema.fields]
-    like = pa.schema([*(field for field in fields if field.name != rules.schema.instant), ("le", pa.timestamp(TICK))])
-    found: dict[str, Any] = {}
-    for field in rules.operator(tick=TICK, **options).push_many(like.empty_table()).schema:
-        if field.name not in (*LEFT_OUT, *dealt):
-            kind = Time if pa.types.is_timestamp(field.type) else TYPES.get(field.type)
-            if kind is None:
-                raise AfaError(f"expected matches with scalar fields but got a column {field.name!r} of {field.type} in {rules!r}")
-            found[field.name] = kind | None
+    found = _columns(rules, options, dealt)
     if columns is not None:
         given = Schema.of(columns, "columns")
-        asked = {field.name: given.annotation(field._replace(optional=True)) for field in given.fields}
+        asked = _annotations(given)
         wrong = next((name for name in found if found[name] != asked.get(name)), None)
         if wrong is not None or set(asked) & {*LEFT_OUT, *dealt}:
             raise AfaError(
@@ -160,3 +152,47 @@ def _shown(rules: Rules, options: Mapping[str, Any], dealt: tuple[str, ...], col
             )
         found = asked
     return NamedTuple("Match", [(RULE, str), *found.items()])
+
+
+def _columns(rules: Rules, options: Mapping[str, Any], dealt: tuple[str, ...]) -> dict[str, Any]:
+    """Return the columns of the matches of all rules, but those by which rows are dealt."""
+    fields = [pa.field(field.name, next(kind for kind, of in TYPES.items() if of is field.type)) for field in rules.schema.fields]
+    like = pa.schema([*(field for field in fields if field.name != rules.schema.instant), ("le", pa.timestamp(TICK))])
+    found: dict[str, Any] = {}
+    for field in rules.operator(**{"tick": TICK, **options}).push_many(like.empty_table()).schema:
+        if field.name not in (*LEFT_OUT, *dealt):
+            kind = Time if pa.types.is_timestamp(field.type) else TYPES.get(field.type)
+            if kind is None:
+                raise AfaError(f"expected matches with scalar fields but got a column {field.name!r} of {field.type} in {rules!r}")
+            found[field.name] = kind | None
+    return found
+
+
+def _annotations(schema: Schema) -> dict[str, Any]:
+    return {field.name: schema.annotation(field._replace(optional=True)) for field in schema.fields}
+
+
+def check_later(rule: Rule, own: PatternInParts, said: Mapping[str, Any]) -> None:
+    """Refuse a rule that comes while the job of a set runs, and does not fit it; ``said``: as of `rules_in_parts`."""
+    rules: Rules = own.rules.content
+    default = own.options.get("key", rules.key)
+    _dealt_by(own.key, default, {rule.name: _key_of(rule, default)})
+    _check_rule(rule, own.key, said)
+    if _may_change(rule) and not own.ahead:
+        raise AfaError(
+            f"rule {rule.name!r}: expected a rule whose matches stay behind the watermark, as all of the set do that the job was "
+            f"started with, but got one that chooses among matches or looks ahead; start the job again with it"
+        )
+    alone = Rules({rule.name: rule.pattern}, event=rules.event, key=rules.key, tick=TICK, type=rules.type)
+    there = _annotations(Schema.of(own.shown, "match"))
+    for name, kind in _columns(alone, own.options, own.key).items():
+        if there.get(name) != kind:
+            raise AfaError(
+                f"rule {rule.name!r}: expected the columns that the job was started with, {', '.join(there)}, but got {name!r}"
+                f"{' of another type' if name in there else ''}: say columns= of match"
+            )
+
+
+def lives_of(pattern: Pattern, own: PatternInParts) -> tuple[int | None, bool]:
+    """Return for how long events live for a rule (None: for ever), and whether it has time-outs."""
+    return _window(pattern, own.options.get("window")), any(arc.kind == TIMEOUT for arc in pattern.automaton.arcs)

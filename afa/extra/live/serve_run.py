@@ -49,7 +49,8 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
 from afa.operator.options import Options
-from afa.rules.rule_log import RULE, RuleLog
+from afa.rules.rule_lines import RULE
+from afa.rules.rule_log import RuleLog
 from afa.rules.rules import Rules
 from punctuation.sources import BoundedDisorder
 from punctuation.time import BEGINNING
