@@ -88,9 +88,10 @@ def match(
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
         A second stream: the lines of an arc log in a string or binary column ``value``, in any order, and repeated if need be (see
-        `afa.arclog.lines`). Without it no arc can come, so an automaton that can never match is refused. A query that begins
-        without ``arcs`` can't get it later, as its checkpoint keeps the number of sources: begin with an empty log,
-        ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
+        `afa.arclog.lines`); of a set of rules, of a log of rules (`afa.rules.rule_lines`). Without it no arc can come, so an
+        automaton that can never match is refused. A query that begins without ``arcs`` can't get it later, as its checkpoint keeps
+        the number of sources: begin with an empty log, ``arc_log("arcs", automaton).read(spark)`` or ``rule_log("rules", rules)``,
+        which costs next to nothing.
     lateness : str or timedelta, optional
         How far behind the latest time rows may come: the delay of Spark's watermark, which is the operator's too. None: the
         stream's own watermark on ``time``, if ``withWatermark`` has set one, else ``"0 seconds"``.

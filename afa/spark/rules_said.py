@@ -184,7 +184,7 @@ def check_later(rule: Rule, own: PatternInParts, said: Mapping[str, Any]) -> Non
             f"started with, but got one that chooses among matches or looks ahead; start the job again with it"
         )
     alone = Rules({rule.name: rule.pattern}, event=rules.event, key=rules.key, tick=TICK, type=rules.type)
-    there = _annotations(Schema.of(own.shown, "match"))
+    there = {name: kind for name, kind in _annotations(Schema.of(own.shown, "match")).items() if name != RULE}
     for name, kind in _columns(alone, own.options, own.key).items():
         if there.get(name) != kind:
             raise AfaError(

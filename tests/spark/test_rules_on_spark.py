@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -167,11 +168,6 @@ def test_retractions_without_their_rows_are_told() -> None:
             {"columns": Pay},
             "expected columns=Pay.* with the columns of all rules, p_amount, .*got 'p_amount'",
         ),
-        (
-            rules({"large": LARGE}),
-            {"arcs": 1},
-            "arcs=1 can't be combined with a set of rules on Spark because what changes is rules",
-        ),
         (rules({"large": LARGE}), {"members": "amount"}, "members='amount' can't be combined with a set of rules on Spark because"),
         (rules({"large": LARGE}), {"id": "amount"}, "id='amount' can't be combined with a set of rules on Spark because messages"),
         (rules({"large": LARGE}), {"speculation": "1 s"}, "speculation='1 s' can't be combined with a set of rules on Spark"),
@@ -274,6 +270,78 @@ def test_a_stream_with_other_rules_in_other_buckets_and_its_history(spark: Any, 
 def key(of: Any) -> Any:
     rule, payload, le, re = of
     return rule, tuple(payload), le, re
+
+
+def test_a_stream_follows_a_log_of_rules_and_so_does_its_history(spark: Any, tmp_path: Path) -> None:
+    """Lines that bring, replace and end rules, in the past of the rows that are there; one is refused and told once."""
+    some, events, begun = payments(120), Files(tmp_path / "in"), rules({"large": LARGE})
+    log = afa.spark.rule_log(tmp_path / "rules", begun)
+    moments = {name: ZERO + timedelta(seconds=t) for name, t in {"two": 20, "large": 60, "end": 100}.items()}
+    given: Any = {"time": "at", "diff": "diff", "key": "card", "lateness": "1 hour", "columns": Shown, "buckets": 3}
+
+    def go_on(rows: list[tuple[Any, ...]]) -> None:
+        events.put(in_lines(rows))
+        stream = spark.readStream.schema(SCHEMA).json(str(events.path))
+        run(stream.transform(match(begun, arcs=log.read(spark), **given)), tmp_path)
+
+    go_on(some[:80])
+    log.add("two", TWO, at=moments["two"])
+    log.replace("large", LARGE.replace("800", "900"), at=moments["large"])
+    log.add("other", LARGE.replace("RETURN p.amount", "RETURN p.amount AS other"), at=moments["two"])
+    go_on(some[80:])
+    log.remove("two", at=moments["end"])
+    go_on(some[:1])
+    ticks = {name: micros(at) for name, at in moments.items()}
+
+    def change(op: Any) -> None:
+        op.add("two", TWO, le=ticks["two"])
+        op.replace("large", LARGE.replace("800", "900"), at=ticks["large"])
+        op.remove("two", at=ticks["end"])
+
+    want = {key(of): n for of, n in by_one_operator(begun, [*some, some[0]], change).items()}
+    assert {of[0] for of in want} == {"large", "two"}
+    changes = spark.read.parquet(str(tmp_path / "changes"))
+    assert in_force(afa.spark.current(changes)) == want
+    told = Counter(
+        (row.kind, row.rule, re.split(r" at 2026| \(in", row.reason)[0]) for row in changes.where("kind <> 'match'").collect()
+    )
+    columns = "shop, p_amount, a_amount, b_amount, but got 'other': say columns= of match"
+    refused = f"rule 'other': expected the columns that the job was started with, {columns}"
+    notes = ("rule 'two' begins", "rule 'large' is replaced", "rule 'two' ends")
+    assert told == {("fault", "other", refused): 1} | {("note", None, note): 1 for note in notes}
+    lines = spark.read.text(str(log.path))
+    history = spark.read.schema(SCHEMA).json(str(events.path)).transform(match(begun, arcs=lines, **given | {"lateness": None}))
+    assert in_force(history.where("kind = 'match'")) == want
+
+
+def test_lines_that_say_nothing_are_told_by_one_bucket() -> None:
+    begun = rules({"large": LARGE})
+    for number in (0, 1):
+        bucket = bucket_of_job(job(begun, buckets=2), number)
+        line = {"op": "retract", "rule": {"name": "none"}, "at": 7}
+        answer = bucket.run(None, ["nonsense", json.dumps(line), json.dumps(line | {"at": "now"})], BEGINNING)
+        assert (
+            sorted(fault.reason for fault in answer.faults)
+            == [
+                "expected a line of a log of rules (JSON) but got 'nonsense': Expecting value: line 1 column 1 (char 0)",
+                "expected one rule 'none' in force at 7 and beyond but got none",
+                'expected the instant from which on a line holds but got at="now": the readers share no present',
+            ][: 0 if number else 3]
+        )
+        assert bucket.save(False)
+    with pytest.raises(AfaError, match="expected one rule 'none' in force"):
+        bucket_of_job(job(begun, on_fault="raise"), 0).run(None, [json.dumps(line)], BEGINNING)
+
+
+def test_a_rule_that_a_line_brings_may_raise_in_one_bucket_only() -> None:
+    divides = LARGE.replace("p.amount > 800", "8 // (p.amount - 7) > 0")
+    line = json.dumps({"op": "insert", "rule": {"name": "odd", "text": divides}, "at": 1})
+    for amount, faults in ((7, ["ZeroDivisionError: integer division or modulo by zero"]), (8, [])):
+        bucket = bucket_of_job(job(rules({"large": LARGE}), buckets=2), 1)
+        bucket.run(rows(("x", "s", amount, 1)), (), BEGINNING)
+        answer = bucket.run(None, [line], BEGINNING)
+        assert [fault.reason[: len(said)] for fault, said in zip(answer.faults, faults)] == faults
+        assert (len(answer.faults), found(answer)) == (len(faults), [] if faults else [("odd", 1, 1)])
 
 
 class Timed(NamedTuple):
