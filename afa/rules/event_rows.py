@@ -15,7 +15,7 @@ from afa.operator.tables import shape_of
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit, field_columns, filled, ints, number_array
 from afa.state.sound import wanted
-from afa.state.states import Column
+from afa.state.states import Column, sorted_texts
 from punctuation.door import Table, arrow_type
 from punctuation.time import BEGINNING, FOREVER
 
@@ -166,9 +166,18 @@ def _bytes(values: Any) -> bytes:
 
 
 def _saved(column: Column) -> list[Any]:
-    present = None if column.present is None else _bytes(column.present)
-    values = column.values if column.values.dtype.kind == "f" else column.values.astype(np.int64)  # of texts they may be int32
-    return [_bytes(values), present, None if column.texts is None else list(column.texts)]
+    """Return a column as plain data, alike of equal values, whichever way they have come."""
+    values, present, texts = column
+    if present is not None:
+        values, present = np.where(present, values, 0), None if present.all() else present
+    if texts is not None:
+        there = slice(None) if present is None else present
+        found, texts = sorted_texts(values[there], texts)
+        values = np.zeros(len(values), np.int64)
+        values[there] = found
+        texts = texts or [""]
+    values = values if values.dtype.kind == "f" else values.astype(np.int64)  # of texts they may be int32
+    return [_bytes(values), None if present is None else _bytes(present), texts]
 
 
 def _words(blob: Any, n: int, kind: str = "<i8") -> Any:
