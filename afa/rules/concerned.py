@@ -87,6 +87,8 @@ class Concerned:
     def _met(self, rows: EventRows, only: Collection[int] | None, which: int) -> Pairs:
         """Return pairs of the rows that the index has read."""
         row, rule, bits = self.index.pairs(rows.columns(), which)
+        if not len(row):
+            return Pairs(rows, row, rule, bits, row)
         if only is not None:
             kept = np.flatnonzero(np.isin(rule, list(only)))
             row, rule, bits = row[kept], rule[kept], bits[kept]
@@ -100,7 +102,7 @@ class Concerned:
 
     def _late(self, before: Sequence[EventRows], rule: Any, names: Any, since: Any, was: Any) -> list[Pairs]:
         """Return the pairs of earlier events that are sent now, as begins have widened what the store has of their units."""
-        last = max((int(rows.le.max()) for rows in before if len(rows)), default=BEGINNING)
+        last = max((int(rows.le[-1]) for rows in before if len(rows)), default=BEGINNING)
         wider = since <= last
         if not before or not wider.any():
             return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,9 @@ from afa.state.states import Column, sorted_texts
 from punctuation.door import Table, arrow_type
 from punctuation.time import BEGINNING, FOREVER
 
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
+SPREAD, WORD = np.uint64(0x9E3779B97F4A7C15), (1 << 64) - 1
+FLOAT, BITS = struct.Struct("<d"), struct.Struct("<Q")
+HALF = BITS.unpack(FLOAT.pack(0.5))[0]
 
 
 class EventRows:
@@ -104,8 +107,8 @@ class EventRows:
         """Return the fields of the events."""
         if self._columns is None:
             assert self._changes is not None
-            rows = [change.payload for change in self._changes]
-            self._columns = {field.name: Column.of([row[i] for row in rows], field) for i, field in enumerate(self.schema.fields)}
+            rows, made = [change.payload for change in self._changes], _of_one if len(self) == 1 else Column.of
+            self._columns = {field.name: made([row[i] for row in rows], field) for i, field in enumerate(self.schema.fields)}
         return self._columns
 
     def changes(self) -> list[Change]:
@@ -158,6 +161,20 @@ class EventRows:
 
 
 END = Field("re", int, True)
+FIRST, THERE, MISSING = np.zeros(1, np.int64), np.ones(1, np.bool_), np.zeros(1, np.bool_)
+
+
+def _of_one(items: list[Any], field: Field) -> Column:
+    """As `Column.of`, of one value."""
+    (value,) = items
+    if field.type is None:
+        return Column(items)
+    if value is None:
+        return Column(FIRST.astype(np.float64) if field.type is float else FIRST, MISSING, [""] if field.type is str else None)
+    present = THERE if field.optional else None
+    if field.type is str:
+        return Column(FIRST, present, items)
+    return Column(np.array(items, np.float64 if field.type is float else np.int64), present)
 
 
 def _bytes(values: Any) -> bytes:
@@ -246,6 +263,8 @@ def arrow_of(column: Column, field: Field) -> Any:
 
 def digests(columns: list[Column], n: int) -> Any:
     """Return a word of each of ``n`` events, so that a retraction which waits meets no other event that looks alike to a rule."""
+    if n == 1:
+        return np.array([_digest(columns)], np.uint64).view(np.int64)
     found = np.zeros(n, np.uint64)
     for column in columns:
         values = column.values
@@ -260,6 +279,24 @@ def digests(columns: list[Column], n: int) -> Any:
         found = (found ^ words) * SPREAD
         found ^= found >> np.uint64(29)
     return found.view(np.int64)
+
+
+def _digest(columns: list[Column]) -> int:
+    """Return the word of one event, as `digests` does."""
+    found, spread = 0, int(SPREAD)
+    for values, present, texts in columns:
+        if present is not None and not present[0]:
+            word = spread
+        elif texts is not None:
+            word = text_word(texts[values[0]])
+        elif values.dtype == np.float64:
+            value = float(values[0])
+            word = HALF ^ 1 if value != value else BITS.unpack(FLOAT.pack(value + 0.0))[0]
+        else:
+            word = int(values[0])
+        found = (found ^ word) * spread & WORD
+        found ^= found >> 29
+    return found
 
 
 @functools.lru_cache(1 << 14)

@@ -79,6 +79,7 @@ class RuleIndex:
         widths = k.IndexSlot.SIZE, k.IndexEntry.SIZE, k.ListWords.SIZE, 3, k.RuleWords.SIZE
         self.t, self.e, self.d, self.k, self.r = (np.zeros((FEW, width), np.int64) for width in widths)
         self._one = np.zeros((max(2, len(self._fields) + 1), 1), np.int64)  # the words of an entry's slot, or of a single row
+        self._rows, self._count = self._one, 0
         self.w, self.o = self._one, np.empty((k.PairWords.SIZE, FEW), np.int64)
         self._placed: tuple[Any, ...] = (None,) * len(self.arrays)  # whose addresses are known
         self.m[k.IndexControl.le] = len(self._fields)
@@ -270,18 +271,21 @@ class RuleIndex:
 
     def read(self, columns: Mapping[str, Column], le: Any, keys: Sequence[Any] = ()) -> None:
         """Take rows, for `pairs`; ``keys``: for each key a word of each row."""
-        first = len(self._fields)
-        self._rows = np.empty((first + 1 + len(keys), len(le)), np.int64)
-        self._rows[first] = le
+        first, n = len(self._fields), len(le)
+        room = self._rows.shape
+        if room[0] != first + 1 + len(keys) or room[1] != max(n, FEW):  # that of a few rows stays where it is
+            self._rows = np.zeros((first + 1 + len(keys), max(n, FEW)), np.int64)
+        self._count, rows = n, self._rows
+        rows[first, :n] = le
         for i, words in enumerate(keys, first + 1):
-            self._rows[i] = words
+            rows[i, :n] = words
         for name in self._read:
-            self._rows[self._places[name]] = self._words(columns[name], self._fields[name])
+            rows[self._places[name], :n] = self._words(columns[name], self._fields[name])
 
     def pairs(self, columns: Mapping[str, Column], which: int = k.ALL) -> tuple[Any, Any, Any]:
         """Returns pairs of the rows, in their order: the row, the rule, and its bits that are true of the row."""
         self.w, self.m[k.IndexControl.which] = self._rows, which
-        while self._call(k.MEET, self.w.shape[1]) < 0:
+        while self._call(k.MEET, self._count) < 0:
             self.o = np.empty((k.PairWords.SIZE, 2 * self.o.shape[1]), np.int64)
         n, asking = self.m[[k.IndexControl.pairs, k.IndexControl.asking]].tolist()
         row, rule, bits = self.o[:3, :n].copy()

@@ -11,7 +11,6 @@ from afa.change import Change
 from afa.errors import ChangeError
 from afa.io.answer import as_arrow, key_parts
 from afa.operator.call import Core
-from afa.operator.tables import carry_out
 from afa.rules.concerned import Pairs
 from afa.rules.event_rows import arrow_of
 from afa.rules.index import reaching
@@ -128,7 +127,10 @@ def matches(core: Core, parts: list[Any], keys: list[Field], ends: Callable[[int
             steps.append(("event", part, None))
         else:
             steps.append(part.step(core, after.t if isinstance(after, Punctuation) else None))
-    rows = carry_out(core, steps, True).rows
+    core.take(steps)
+    if not core.engine.cut():
+        return None
+    rows = core.logged()
     if not len(rows.le):
         return None
     if ends is not None:

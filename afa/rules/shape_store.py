@@ -50,7 +50,7 @@ class ShapeGroup(OperatorWithin):
 
     def __init__(self, shape: Shape, operator: Keyed, place: int) -> None:
         super().__init__(operator)
-        self.shape, self.place = shape, place
+        self.shape, self.place, self.clock = shape, place, shape.clock
         self.taken: list[list[Any]] = []  # what it has taken within the call under way
 
     def failed(self, before: Any) -> None:
@@ -205,7 +205,7 @@ class ShapeStore:
         return found
 
     def _taken(self, group: ShapeGroup, parts: list[Any]) -> list[MatchRows]:
-        ends = self._end_of if group.shape.clock else None
+        ends = self._end_of if group.clock else None
         found = matches(group.operator._core, parts, [self._pairs.known[name] for name in group.shape.key], ends)
         if found is None or not len(found.number):
             return []
