@@ -352,7 +352,7 @@ def test_what_a_line_brings_has_the_columns_of_the_table(there: Path) -> None:
     form = RuleOutput(op, rules, table, batches.times, fixed=True)
     (out,) = op.push_many([form.none, table])
     told = form.in_schema(out)
-    again = form.in_schema(form.of_changes(op.add("second", text, le=0), rules.rules["first"].pattern))
+    again = form.in_schema(form.of_changes(op.add("second", text, le=0), op.lasting("second", 0)[0].form))
     assert told.schema == again.schema == form.schema
     assert len(told) == 4
     assert told.drop_columns("rule").equals(again.drop_columns("rule"))

@@ -70,7 +70,7 @@ class RuleFollow:
         steps = self._log.poll()
         while self._log.told:
             tell(f"{self._folder}: {self._log.told.pop(0)}", "rules")
-        return [self._form.of_changes(step.changes, step.pattern) for step in steps if step.changes]
+        return [self._form.of_changes(*step) for step in steps if step.changes]
 
     def finish(self) -> None:
         """Say which lines were never whole."""

@@ -13,8 +13,9 @@ from afa.io.answer import Answer
 from afa.io.table_times import TimeType, leaving
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
+from afa.rules.rule_tables import RuleForm
 from afa.rules.rules import Rules
-from afa.schema import Field
+from afa.schema import Field, Schema
 from punctuation.door import Table, table_of
 from punctuation.timestamps import Timed, ticks_in
 
@@ -52,34 +53,30 @@ class RuleOutput:
 
     def check(self, pattern: Pattern) -> None:
         """Refuse a rule that comes later and has a column which the file that is written has not."""
-        for field in self._fields(pattern) if self._fixed else ():
+        labels = names_of(self._rules.key if pattern.key is None else pattern.key, "key")
+        for field in self._fields(labels, pattern.shown) if self._fixed else ():
             if field.name not in self.schema.names:
                 written = ", ".join(name for name in self.schema.names if name not in BESIDE)
                 raise CommandError(f"expected columns of the file that is written, {written}, but got {field.name!r}")
 
-    def of_changes(self, changes: Sequence[RuleChange], pattern: Pattern) -> pa.Table:
+    def of_changes(self, changes: Sequence[RuleChange], form: RuleForm) -> pa.Table:
         """Return changes of one rule, as a call that is no table's tells them, as the operator tells them of tables."""
-        shown, keys = pattern.shown, self._labels(pattern)
+        keys, shown = form.labels, form.shown
         parts: list[Any] = [change.key if len(keys) > 1 else (change.key,) for change in changes]
         columns: dict[str, Any] = {"rule": [change.rule for change in changes]}
         columns |= {name: [part[i] for part in parts] for i, name in enumerate(keys)}
         columns |= {name: [getattr(change.payload, name) for change in changes] for name in (each.name for each in shown.fields)}
         columns |= {name: [change[i] for change in changes] for i, name in enumerate(BESIDE[1:], 1)}
-        fields = {each.name: each for each in self._fields(pattern)}
+        fields = {each.name: each for each in self._fields(keys, shown)}
         fields |= {"rule": Field("rule", str, False)} | {name: Field(name, int, False) for name in BESIDE[1:]}
         leave = leaving(self._times, "arrow", shown, self._rules.schema, keys)
         made: pa.Table = Answer(list(columns.values()), [fields[name] for name in columns], {}, leave).to(self._like)
         return made
 
-    def _labels(self, pattern: Pattern) -> tuple[str, ...]:
-        return names_of(self._rules.key if pattern.key is None else pattern.key, "key")
-
-    def _fields(self, pattern: Pattern) -> list[Field]:
+    def _fields(self, labels: Sequence[str], shown: Schema) -> list[Field]:
         """Return the columns of a rule's matches: its key, and what they show."""
         known = {field.name: field for field in self._rules.schema.fields}
-        return [known[name] for name in self._labels(pattern)] + [
-            f if f.type else f._replace(type=str) for f in pattern.shown.fields
-        ]
+        return [known[name] for name in labels] + [f if f.type else f._replace(type=str) for f in shown.fields]
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -20,7 +20,7 @@ from afa.change import RuleChange
 from afa.errors import AfaError, AutomatonError
 from afa.expression.wire import LONGEST_NAME
 from afa.language.sase_grammar import LONGEST
-from afa.operator.contract import Pattern
+from afa.rules.rule_tables import RuleForm
 from afa.rules.rule_texts import Rule, RuleTexts
 
 
@@ -79,10 +79,10 @@ def rule_line(raw: str | bytes | None, tick: str | None, present: int | None) ->
 
 
 class RuleStep(NamedTuple):
-    """The changes that a line of a log has brought, all of one pattern."""
+    """The changes that a line of a log has brought, all of one rule, and what they look like."""
 
     changes: list[RuleChange]
-    pattern: Pattern
+    form: RuleForm
 
 
 def carried_out(line: RuleLine, operator: Any, rules: RuleTexts, check: Callable[[Rule], None]) -> tuple[int, list[RuleStep]]:
@@ -91,24 +91,23 @@ def carried_out(line: RuleLine, operator: Any, rules: RuleTexts, check: Callable
     ``check`` refuses a rule that comes (`AfaError`). All or nothing, as it is one call of the set.
     """
     name, since = line.name, operator.now if line.at is None else line.at
-    old = None if line.text is not None and not line.replaces else _the_one(operator, name, since)
     if line.text is None:
-        assert old is not None
+        old = _the_one(operator, name, since)
         return since, [RuleStep(operator.remove(name, line.at), old)]
+    gone = [_the_one(operator, name, since)] if line.replaces else []
     rule = rules.rule(name, line.text)
     check(rule)
-    if old is None:
-        return since, [RuleStep(operator.add(name, rule, line.at, line.until), rule.pattern)]
-    out = operator.replace(name, rule, line.at)
-    come = [change for change in out if change.diff > 0 and change.le >= since]
-    return since, [RuleStep([change for change in out if change not in come], old), RuleStep(come, rule.pattern)]
+    out = operator.replace(name, rule, line.at) if gone else operator.add(name, rule, line.at, line.until)
+    (new,) = (each.form for each in operator.lasting(name, since) if each.le == since)
+    come = [change for change in out if not gone or (change.diff > 0 and change.le >= since)]
+    return since, [*(RuleStep([change for change in out if change not in come], old) for old in gone), RuleStep(come, new)]
 
 
-def _the_one(operator: Any, name: str, at: int) -> Pattern:
-    """Return the pattern of the only rule of a name that is in force at an instant or later, and is there."""
+def _the_one(operator: Any, name: str, at: int) -> RuleForm:
+    """Return the form of the only rule of a name that is in force at an instant or later, and is there."""
     lasting = operator.lasting(name, at)
     if len(lasting) != 1 or lasting[0].le > at:
         there = ", ".join(f"one in [{each.le}, {each.re})" for each in lasting) or "none"
         raise AfaError(f"expected one rule {name!r} in force at {at} and beyond but got {there}")
-    pattern: Pattern = lasting[0].rule.pattern
-    return pattern
+    form: RuleForm = lasting[0].form
+    return form

@@ -110,6 +110,7 @@ class RuleSetOperator(Member):
         self._calls = Calls(self)
         for rule in rules.rules.values():
             self._calls.call(self._stand, rule, BEGINNING, FOREVER)
+        self._set = rules.bare()
 
     # -- all or nothing --------------------------------------------------------------------------------------------------------
 
@@ -291,8 +292,9 @@ class RuleSetOperator(Member):
             core = own.operator._core
             form = RuleForm(rule.name, tuple(core.keys.labels) if core.keys else (), core.shown, core.members is not None)
         else:
+            parts = self._store.shared(parts)
             form = RuleForm(rule.name, parts.shape.key, parts.shown)
-        standing = StandingRule(rule, number, form, le, re, parts, own, why)
+        standing = StandingRule(rule.bare, number, form, le, re, parts, own, why)
         self._standing.add(standing)
         if parts is not None:
             self._store.add(number, parts, le, re)

@@ -42,6 +42,7 @@ def restored(rules: RuleTexts, blob: bytes, options: dict[str, Any]) -> RuleSetO
     op._calls.call(_load, op, parts)
     if not as_saved:
         _put_in_force(op)
+    op._set = rules.bare()
     return op
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from afa.errors import AfaError
 from afa.language.pattern_file import imported, patterns_in, the_only
@@ -23,12 +24,27 @@ SUFFIXES = (".sase", ".sql", ".py")
 SET = "a set of rules"
 
 
-class Rule(NamedTuple):
+class Rule:
     """A pattern with its name; ``text``: as it was given, where it was text."""
 
-    name: str
-    pattern: Pattern
-    text: str | None = None
+    __slots__ = ("_pattern", "_read", "name", "text")
+
+    def __init__(self, name: str, pattern: Pattern | None, text: str | None, read: Callable[[str, str], Pattern]) -> None:
+        self.name, self.text = name, text
+        self._pattern, self._read = pattern, read
+
+    @property
+    def pattern(self) -> Pattern:
+        """The pattern; of a `bare` rule it is read at each time."""
+        if self._pattern is None:
+            assert self.text is not None
+            return self._read(self.name, self.text)
+        return self._pattern
+
+    @property
+    def bare(self) -> Rule:
+        """The rule without its pattern, which takes twenty times its text; one that is no text: itself."""
+        return self if self.text is None else Rule(self.name, None, self.text, self._read)
 
 
 class RuleTexts(Pattern):
@@ -44,6 +60,9 @@ class RuleTexts(Pattern):
         self.schema = Schema.of(self._event, "event")._replace(tick=tick)
         self._key = None if key is None else self.checked_key(key)
         self._parts: dict[tuple[Any, ...], RuleParts | NoShape] = {}
+        self.rules: dict[str, Rule] = {}
+        self._reader = copy.copy(self)  # which holds no rules
+        self._reader._reader = self._reader
         self.rules = {name: self.rule(name, given) for name, given in patterns.items()}
 
     @classmethod
@@ -86,6 +105,15 @@ class RuleTexts(Pattern):
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_parts": {}}
 
+    def bare(self) -> Any:
+        """Return the set without the patterns of rules that are texts."""
+        found = copy.copy(self)
+        found.rules, found._parts = {name: rule.bare for name, rule in self.rules.items()}, {}
+        return found
+
+    def _pattern_of(self, name: str, text: str) -> Pattern:
+        return self.rule(name, text).pattern
+
     def _read(self, name: str, given: Any) -> Rule:
         text = given if isinstance(given, str) else None
         if text is not None and "match_recognize" in text.lower():
@@ -104,7 +132,7 @@ class RuleTexts(Pattern):
         self._check_event(pattern)
         if pattern.key is not None:
             self.checked_key(pattern.key)
-        return Rule(name, pattern, text)
+        return Rule(name, pattern, text, self._reader._pattern_of)
 
     def _check_event(self, pattern: Pattern) -> None:
         own = pattern.events

@@ -78,6 +78,7 @@ class ShapeStore:
         self.concerned, self._pairs = Concerned(event), PairMaker(event)
         self.rules: dict[int, StoredRule] = {}
         self.groups: dict[Shape, ShapeGroup] = {}
+        self._shown: dict[Schema, Schema] = {}
         self._counts: dict[int, list[int]] = {}  # of each rule the events that it was asked of, and its matches in force
         self._undo: list[Callable[[], Any]] = []  # takes back what the call under way has done to rules
         self._fresh: list[tuple[Any, Any, int]] = []  # what it adds to the counts: numbers, how many, which count
@@ -107,6 +108,12 @@ class ShapeStore:
                 self._counts.setdefault(number, [0, 0])[which] += count
 
     # -- rules -----------------------------------------------------------------------------------------------------------------
+
+    def shared(self, parts: RuleParts) -> RuleParts:
+        """Return parts that have in common with those of other rules what is alike."""
+        group = self.groups.get(parts.shape)
+        shape = parts.shape if group is None else group.shape
+        return parts._replace(shape=shape, shown=self._shown.setdefault(parts.shown, parts.shown))
 
     def add(self, number: int, parts: RuleParts, le: int, re: int) -> None:
         """Let a rule serve events with LEs in ``[le, re)``. Those that came before are not told again: `take` does, ``only``."""

@@ -25,7 +25,6 @@ from afa.arclog.outcome import ONE_ID
 from afa.change import Change
 from afa.compiled.fit import known
 from afa.errors import AfaError, BudgetError, ChangeError, LateEventError, SnapshotError
-from afa.model.option_values import names_of
 from afa.model.raised import shortened, text_of
 from afa.rules.rule_lines import RuleLine, RuleStep, carried_out, rule_line
 from afa.rules.rule_texts import Rule
@@ -177,7 +176,7 @@ class RulesBucket(WorldsBucket):
                 continue
             told.changes.extend(self._of_keys(part, self._of_step(step)) for step in steps)
             if line.text is not None:
-                lives, clocked = lives_of(steps[-1].pattern, self._own)
+                lives, clocked = lives_of(self._own.rules.content.rule(line.name, line.text).pattern, self._own)
                 self._lives = None if None in (self._lives, lives) else max(self._lives, lives)
                 self._waits = self._waits or clocked
             what = "ends" if line.text is None else "is replaced" if line.replaces else "begins"
@@ -197,13 +196,11 @@ class RulesBucket(WorldsBucket):
 
     def _of_step(self, step: RuleStep) -> pa.Table:
         """Return changes of a rule in the columns of the job."""
-        default = self._own.options.get("key", self._own.rules.content.key)
-        labels = names_of(default if step.pattern.key is None else step.pattern.key, "key")
         rows = []
         for change in step.changes:
-            keys = change.key if len(labels) > 1 else (change.key,)
+            keys = change.key if len(step.form.labels) > 1 else (change.key,)
             around = {"rule": change.rule, "le": change.le, "re": change.re, "diff": change.diff}
-            rows.append(change.payload._asdict() | dict(zip(labels, keys)) | around)
+            rows.append(change.payload._asdict() | dict(zip(step.form.labels, keys)) | around)
         return pa.Table.from_pylist(rows, self._shown)
 
     # -- the sets --------------------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class LiveRules:
             self.board.note("fault", self._log.told.pop(0))
         for step in steps:
             if step.changes:
-                self._tell(self._form.in_schema(self._form.of_changes(step.changes, step.pattern)))
+                self._tell(self._form.in_schema(self._form.of_changes(*step)))
 
     def _tell(self, part: Any) -> None:
         """Count and show changes. INVARIANT: it raises nothing, as the operator has taken the call."""
