@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_type_hints
 from afa.errors import AfaError
 from afa.io.text_files import FileSource
 from afa.operator.statistics import SLOW, TOTAL, Statistics, statistics_of
-from afa.rules.rule_set_operator import RuleSetOperator, RuleSetStatistics
+from afa.rules.rule_set_operator import RuleSetOperator, RuleSetStatistics, RuleStatistics
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 
@@ -101,12 +101,10 @@ class RunMetrics:
         if rules is not None:
             yield GaugeMetricFamily("afa_held", "Changes of events held, for rules that begin in the past.", value=rules.held)
             yield CounterMetricFamily("afa_late", told_of(Statistics)["late"][1], value=rules.late)
-            for name in ("partial_matches", "matches"):
-                family = GaugeMetricFamily(f"afa_rule_{name}", told_of(Statistics)[name][1], labels=["rule"])
-                known = {rule: getattr(each, name, None) for rule, each in rules.rules.items()}
-                for rule, value in known.items():
-                    if value is not None:
-                        family.add_metric([rule], value)
+            for name, (total, text) in told_of(RuleStatistics).items():
+                family = made[total](f"afa_rule_{name}", text, labels=["rule"])
+                for rule, each in rules.rules.items():
+                    family.add_metric([rule], getattr(each, name))
                 yield family
 
     def look(self) -> None:

@@ -72,7 +72,7 @@ class Summary:
         self._unseen = 0
         self.late = found[0].late
         if isinstance(operator, RuleSetOperator):  # which does not count the keys of its rules
-            sizes = [found[0].held, *(getattr(each, "partial_matches", None) or 0 for each in found[0].rules.values())]
+            sizes = [found[0].held, found[0].partial_matches]
         else:
             sizes = [statistics.state_size for statistics in found]
             self.keys = max(self.keys, found[0].keys)

@@ -348,6 +348,10 @@ class CompiledEngine:
         self.clean_all()
         return dict(sum(map(Counter, self.store.each(compiled_states.by_state)), Counter[str]()))
 
+    def by_key(self) -> list[tuple[Hashable, int, int]]:
+        self.clean_all()
+        return [(name, n, 8 * words) for found in self.store.each(compiled_states.by_key) for name, n, words in found]
+
     def ends(self) -> Ends:
         self.clean_all()
         return Ends(*map(sum, zip(*self.store.each(compiled_states.ends))))

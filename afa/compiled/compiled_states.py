@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -101,6 +101,14 @@ def by_state(store: Store) -> dict[str, int]:
     counts = np.zeros((1, len(states)), np.int64)
     store.call(k.BY_STATE, 0, 0, WordArray(counts))
     return {state: n for state, n in zip(states, counts[0].tolist()) if n}
+
+
+def by_key(store: Store) -> list[tuple[Hashable, int, int]]:
+    held = store.held()
+    counts = np.zeros((2, len(store.entries)), np.int64)
+    store.call(k.BY_KEY, store.progress.final, 0, WordArray(counts))
+    names = store.directory.names_of(np.array([store.number_of(entry) for entry in held.tolist()], np.int64))
+    return list(zip(names, *counts[:, held].tolist()))
 
 
 def ends(store: Store) -> Ends:

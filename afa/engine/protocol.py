@@ -246,6 +246,9 @@ class Engine(Protocol):
     def by_state(self) -> dict[str, int]:
         """Return how many partial matches are stored in each state that has some; their sum is that of `sizes`. O(what is held)."""
 
+    def by_key(self) -> list[tuple[Hashable, int, int]]:
+        """Return of each key how many partial matches it holds, and the bytes of its state (0: as of `memory_bytes`). O(all)."""
+
     def ends(self) -> Ends:
         """Return how many beginnings are over, of what is held."""
 

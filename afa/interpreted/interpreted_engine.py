@@ -325,6 +325,10 @@ class InterpretedEngine(ByRows):
     def by_state(self) -> dict[str, int]:
         return dict(Counter(p.state for s in self.states.values() for y in s.index.values() for p in y.nodes))
 
+    def by_key(self) -> list[tuple[Hashable, int, int]]:
+        self.sizes()
+        return [(key, held[1], 0) for key, held in self._sizes.items()]
+
     def ends(self) -> Ends:
         found = [ends_of(self._on(s), s, self.automaton.register_schema) for s in self.states.values()]
         return Ends(*(sum(column) for column in zip(*found))) if found else Ends()

@@ -151,7 +151,7 @@ class RewrittenEngine:
         self.overdue, self.tick, self.clean = inner.overdue, inner.tick, inner.clean
         self.collect, self.cut, self.log, self.keys, self.sizes = inner.collect, inner.cut, inner.log, inner.keys, inner.sizes
         self.ends, self.steps, self.ways, self.picks = inner.ends, inner.steps, inner.ways, inner.picks
-        self.living, self.by_state, self.memory_bytes = inner.living, inner.by_state, inner.memory_bytes
+        self.living, self.by_state, self.by_key, self.memory_bytes = inner.living, inner.by_state, inner.by_key, inner.memory_bytes
         self.totals, self.matches = inner.totals, inner.matches
         self.known_keys = inner.known_keys
         self.commit, self.rollback, self.let_raise, self.check = inner.commit, inner.rollback, inner.let_raise, inner.check

@@ -32,7 +32,7 @@ class OperatorWithin:
 
     def __init__(self, operator: Any) -> None:
         core = operator._core
-        self.operator = operator
+        self.operator, self.seconds = operator, 0.0  # of work
         self.members: list[Member] = core.calls.members
         core.calls = _WithinSet()
         for member in self.members:

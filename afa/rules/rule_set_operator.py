@@ -10,8 +10,9 @@ item -> is it an event? is it late?  once, for the set
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from afa.errors import AfaError, ChangeError, LateEventError
 from afa.model.renamed import time_of
 from afa.operator.options import options_of
 from afa.operator.plain_data import plain
+from afa.operator.statistics import TOTAL
 from afa.rules.event_rows import EventRows
 from afa.rules.held_events import HeldEvents
 from afa.rules.own_operator import OwnOperator
@@ -50,11 +52,27 @@ log = logging.getLogger("afa.rules")
 
 
 class RuleStatistics(NamedTuple):
-    """Numbers of a rule: changes of events that it was asked of; matches in force; partial matches (None: they are not counted)."""
+    """Numbers of one rule.
 
-    events: int
+    Parameters
+    ----------
+    events : int
+        Changes of events that the rule was asked of so far.
+    matches : int
+        Matches of the rule in force.
+    partial_matches : int
+        Partial matches of the rule.
+    bytes : int
+        The rule's state in memory; 0 in the interpreted engine.
+    seconds : float
+        Work for the rule so far; of rules that share an operator by the events that each was asked of.
+    """
+
+    events: Annotated[int, TOTAL]
     matches: int
-    partial_matches: int | None
+    partial_matches: int
+    bytes: int = 0
+    seconds: Annotated[float, TOTAL] = 0.0
 
 
 class RuleSetStatistics(NamedTuple):
@@ -258,10 +276,12 @@ class RuleSetOperator(Member):
         """Return what a rule's own operator makes of events and watermarks: the matches with an LE below the rule's end."""
         assert rule.own is not None
         self._touch(rule.own)
+        begun = time.perf_counter()
         try:
             changes = rule.own.take(parts)
         except Exception as error:
             raise RulesRaised({rule.number: error}) from error
+        rule.own.seconds += time.perf_counter() - begun
         return OwnRows(rule.form, [change for change in changes if change.le is not None and change.le < rule.re])
 
     def _forget(self) -> None:
@@ -482,15 +502,16 @@ class RuleSetOperator(Member):
         return found
 
     def _counted(self) -> RuleSetStatistics:
-        of = {rule.rule.name: self._numbers_of(rule) for rule in self._standing}
-        held = self._store.partial_matches() + sum(each.partial_matches or 0 for each in of.values())
-        return RuleSetStatistics(len(self._held), self._late.count, held, of)
+        held, seconds = self._store.held_by_rule(), self._store.seconds_by_rule()
+        of = {rule.rule.name: self._numbers_of(rule, held, seconds) for rule in self._standing}
+        return RuleSetStatistics(len(self._held), self._late.count, sum(each.partial_matches for each in of.values()), of)
 
-    def _numbers_of(self, rule: StandingRule) -> RuleStatistics:
+    def _numbers_of(self, rule: StandingRule, held: dict[int, list[int]], seconds: dict[int, float]) -> RuleStatistics:
         if rule.own is None:
-            return RuleStatistics(*self._store.counts(rule.number), None)
-        found = rule.own.operator.statistics
-        return RuleStatistics(found.changes, found.outputs - found.retractions, found.partial_matches)
+            (asked, told), (partial, size) = self._store.counts(rule.number), held.get(rule.number, (0, 0))
+            return RuleStatistics(asked, told, partial, size, seconds[rule.number])
+        found, size = rule.own.operator.statistics, rule.own.operator._core.engine.memory_bytes()
+        return RuleStatistics(found.changes, found.outputs - found.retractions, found.partial_matches, size, rule.own.seconds)
 
     def explain(self) -> str:
         """Say how each rule is run: in a store with others of its shape, or by an operator of its own, and why."""

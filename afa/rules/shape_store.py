@@ -6,6 +6,8 @@ events -> columns, once -> pairs (`Concerned`) -> for each shape: bits, values, 
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -182,7 +184,7 @@ class ShapeStore:
 
     def _asked(self, group: ShapeGroup, parts: list[Any]) -> list[MatchRows]:
         """Return what a group makes of pairs and watermarks. Where it raises, `RulesRaised` says which of its rules do so alone."""
-        before = group.begins()
+        before, begun = group.begins(), time.perf_counter()
         calls = [*group.taken, parts]
         try:
             found = self._taken(group, parts)
@@ -192,6 +194,7 @@ class ShapeStore:
                 raise
             raise RulesRaised(bad) from error
         group.taken.append(parts)
+        group.seconds += time.perf_counter() - begun
         return found
 
     def _raising(self, group: ShapeGroup, calls: list[Any], before: Any, numbers: Any, error: Exception) -> dict[int, Exception]:
@@ -244,9 +247,23 @@ class ShapeStore:
         """Take the counts of a rule that was saved."""
         self._counts[number] = [asked, told]
 
-    def partial_matches(self) -> int:
-        """Return how many partial matches all rules hold."""
-        return sum(group.operator._core.engine.sizes().partial_matches for group in self.groups.values())
+    def held_by_rule(self) -> dict[int, list[int]]:
+        """Return of each rule that holds some how many partial matches it holds, and the bytes of its state. O(what is held)."""
+        found: dict[int, list[int]] = {}
+        for group in self.groups.values():
+            for (number, *_), partial, size in group.operator._core.engine.by_key():
+                of = found.setdefault(number, [0, 0])
+                of[0] += partial
+                of[1] += size
+        return found
+
+    def seconds_by_rule(self) -> dict[int, float]:
+        """Return the seconds of work of each rule: those of its shape, by the events that its rules were asked of."""
+        asked = Counter[int]()
+        for rule in self.rules.values():
+            asked[rule.group.place] += self.counts(rule.number)[0]
+        seconds = [group.seconds / max(asked[group.place], 1) for group in self.groups.values()]
+        return {number: seconds[rule.group.place] * self.counts(number)[0] for number, rule in self.rules.items()}
 
 
 def _numbers(calls: list[list[Any]]) -> Any:

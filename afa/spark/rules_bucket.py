@@ -281,8 +281,7 @@ class RulesBucket(WorldsBucket):
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
         """Returns what is held; partial matches only if all are to be counted."""
-        found = [part.rules.statistics for part in self._parts] if all_keys else []
-        return {"partial_matches": sum(each.partial_matches or 0 for one in found for each in one.rules.values())} if found else {}
+        return {"partial_matches": sum(part.rules.statistics.partial_matches for part in self._parts)} if all_keys else {}
 
     def by_rule(self) -> list[dict[str, Any]]:
         """Return the numbers of each rule that holds anything."""
@@ -290,7 +289,7 @@ class RulesBucket(WorldsBucket):
         for part in self._parts:
             for name, told in part.rules.statistics.rules.items():
                 row = found.setdefault(name, {"rule": name, "partial_matches": 0, "matches": 0})
-                row["partial_matches"] += told.partial_matches or 0
+                row["partial_matches"] += told.partial_matches
                 row["matches"] += told.matches
         return [row for row in found.values() if row["partial_matches"] or row["matches"]]
 

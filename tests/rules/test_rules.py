@@ -117,6 +117,26 @@ def test_what_a_match_shows_under_the_name_of_a_key_stands_in_its_column(options
         assert op.statistics.rules["same"].matches == 1
 
 
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_what_each_rule_costs(engine: str) -> None:
+    """By rule, of those that share an operator too: what an operator of its own would count."""
+    high = TWO.replace("< 3", "< 2")
+    given = {"two": TWO, "high": high, "own": RAISES, "large": LARGE}
+    op = Operator(made(**given), engine=engine)
+    alone = {name: Operator(made(**{name: each}), engine=engine) for name, each in given.items()}
+    rows = [insert(Pay(who, amount), t) for t, (who, amount) in enumerate([("x", 1), ("y", 2), ("x", 2), ("z", 8), ("x", 9)])]
+    for each in (op, *alone.values()):
+        each.push_many(rows)
+    held = op.statistics
+    groups = [group.operator.statistics.partial_matches for group in op._store.groups.values()]
+    assert held.partial_matches == sum(groups) + held.rules["own"].partial_matches
+    assert held.rules["two"].partial_matches > held.rules["high"].partial_matches > held.rules["large"].partial_matches == 0
+    for name, each in alone.items():
+        assert each.statistics.rules[name][:3] == held.rules[name][:3]
+    assert all((each.bytes > 0) == (engine == "compiled" and each.partial_matches > 0) for each in list(held.rules.values())[:2])
+    assert all(each.seconds > 0 for each in held.rules.values() if each.events)
+
+
 def test_keys_are_fields() -> None:
     with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
         Rules({"a": LARGE}, event=Pay, key="shop")

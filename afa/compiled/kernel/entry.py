@@ -18,7 +18,7 @@ from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.other_rows import find_others
 from afa.compiled.kernel.paths import paths
 from afa.compiled.kernel.prune import prune
-from afa.compiled.kernel.report import by_state, net, sizes
+from afa.compiled.kernel.report import by_key, by_state, net, sizes
 from afa.compiled.kernel.swap import change_at, drop_arcs
 from afa.compiled.kernel.unpacked import block_of_key
 
@@ -90,6 +90,8 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
         return sizes(m, w, p, low)
     if what == BY_STATE:
         return by_state(m, c)
+    if what == BY_KEY:
+        return by_key(m, w, p, c, low)
     if what == LIVING:
         return living(m, w, low, high)
     if what == ENDS:

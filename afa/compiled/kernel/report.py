@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.heap import size_of
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_rows import stored_elsewhere
 from afa.compiled.kernel.native_call import kernel
@@ -101,6 +102,19 @@ def size_up(m: Memory, w: Scratch, p: Program, b: Block, final: int) -> None:
             match = MatchRow(b + b.matches + (matches.first + k) * (MatchRow.register + r))
             w[at + 3] += match.t >= final and not (p.counted and stored_elsewhere(m, b, i, m, match) > BEGINNING)
     b.first = first
+
+
+@kernel
+def by_key(m: Memory, w: Scratch, p: Program, c: Any, final: int) -> int:
+    """Write the partial matches of each entry to row 0 of ``c``, and the words of its block, unpacked, to row 1. Returns DONE."""
+    for key in range(m.keys):
+        b = Block(block_of_key(m, key))
+        if b != 0:
+            w[w.temp + 1] = 0
+            size_up(m, w, p, b, final)
+            c[0, key] = w[w.temp + 1]
+            c[1, key] = size_of(b.size_class)
+    return DONE
 
 
 @kernel

@@ -107,7 +107,7 @@ class LiveRules:
             then, rows, came, went, by_rule = self._before
             passed = max(now - then, 1e-9)
             self._before = now, self.rows, self.matches, self.withdrawn, self._came.copy()
-            partial = {name: getattr(each, "partial_matches", None) for name, each in held.rules.items()}
+            seconds = sum(each.seconds for each in held.rules.values()) or 1.0
             texts = self._log.texts
             self._rules = [
                 {
@@ -118,7 +118,8 @@ class LiveRules:
                     "until": None if each.re == FOREVER else self._times(each.re),
                     "matches": self._came[each.name] - self._went[each.name],
                     "rate": (self._came[each.name] - by_rule[each.name]) / passed,
-                    "partial_matches": partial.get(each.name),
+                    "partial_matches": held.rules[each.name].partial_matches if each.name in held.rules else None,
+                    "cost": held.rules[each.name].seconds / seconds if each.name in held.rules else None,
                     "text": texts.get(each.name),
                 }
                 for each in standing
@@ -133,7 +134,7 @@ class LiveRules:
                     "withdrawn_rate": (self.withdrawn - went) / passed,
                     "ratio": self.withdrawn / self.matches if self.matches else 0.0,
                     "events": held.held,
-                    "partial_matches": sum(n or 0 for n in partial.values()),
+                    "partial_matches": held.partial_matches,
                     "late": held.late,
                 }
             )

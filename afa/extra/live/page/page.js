@@ -138,7 +138,7 @@ function rules(found) {
     const state = rule.why ? `${rule.state}: ${rule.why}` : rule.state;
     line.dataset.rule = rule.name;
     line.dataset.state = rule.state;
-    for (const what of [rule.name, state, life, shown(rule.matches), shown(rule.rate), shown(rule.partial_matches)]) line.append(element("td", what));
+    for (const what of [rule.name, state, life, shown(rule.matches), shown(rule.rate), shown(rule.partial_matches), rule.cost == null ? "" : `${Math.round(100 * rule.cost)} %`]) line.append(element("td", what));
     line.addEventListener("click", () => { $("rule-name").value = rule.name; $("rule-text").value = rule.text || ""; });
     return line;
   }));
