@@ -46,15 +46,16 @@ def test_rules_are_listed_and_changed(served: Served, tmp_path: Path) -> None:
         "two": ("in force", "the beginning", 3),
     }
     assert found["large"]["text"] == LARGE
-    assert (found["two"]["partial_matches"] or 1) > 0
+    assert found["two"]["partial_matches"] > 0
+    assert sum(rule["cost"] for rule in found.values()) == pytest.approx(1)
     assert told["about"]["controls"] == ["rules", "speed"]
     assert told["changes"][0]["payload"]["rule"] in ("large", "two")
     status, said = served.change(do="rule", op="add", name="dear", text=DEAR, at="2")
     assert (status, said["said"]) == (200, "added 'dear'; from 2 on")
     told = served.until(lambda told: "dear" in rules(told))
-    assert rules(told)["dear"] | {"rate": 0} == {
+    assert rules(told)["dear"] | {"rate": 0, "cost": 0} == {
         "name": "dear", "state": "in force", "why": None, "from": "2", "until": None, "matches": 2, "rate": 0,
-        "partial_matches": rules(told)["dear"]["partial_matches"], "text": DEAR,
+        "partial_matches": rules(told)["dear"]["partial_matches"], "text": DEAR, "cost": 0,
     }  # fmt: skip
     assert (
         served.change(do="rule", op="replace", name="dear", text=DEAR.replace("25", "20"))[1]["said"]
@@ -70,6 +71,7 @@ def test_rules_are_listed_and_changed(served: Served, tmp_path: Path) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{served.port}/metrics") as page:
         text = page.read().decode()
     assert 'afa_rule_matches{rule="outside"} 1.0' in text
+    assert all(f'afa_rule_{name}{{rule="dear"}}' in text for name in ("events_total", "partial_matches", "bytes", "seconds_total"))
     code, said = served.end()
     assert (code, "ended; 5 events" in said, "Traceback" in said) == (0, True, False)
 
