@@ -308,7 +308,7 @@ class RuleSetOperator(Member):
         number, self._standing.next = self._standing.next, self._standing.next + 1
         parts, why = self._parts_of(rule) if own is None else (None, "it had one when it was saved")
         if parts is None:
-            own = own or self._operator(rule)
+            own = own or OwnOperator(self._operator(rule))
             core = own.operator._core
             form = RuleForm(rule.name, tuple(core.keys.labels) if core.keys else (), core.shown, core.members is not None)
         else:
@@ -349,12 +349,12 @@ class RuleSetOperator(Member):
             options["tick"] = self._input.tick
         return options
 
-    def _operator(self, rule: Rule, blob: bytes | None = None) -> OwnOperator:
+    def _operator(self, rule: Rule, blob: bytes | None = None, **more: Any) -> Any:
         """Make the operator of a rule, of its snapshot if there is one."""
         options = {name: value for name, value in self._options.said.items() if name not in OF_SET} | {"late": "drop"}
-        options |= self._said(rule)
+        options |= self._said(rule) | more
         try:
-            return OwnOperator(rule.pattern.operator(**options) if blob is None else rule.pattern.restore(blob, **options))
+            return rule.pattern.operator(**options) if blob is None else rule.pattern.restore(blob, **options)
         except AfaError as error:
             raise type(error)(f"rule {rule.name!r}: {error}") from error
 
@@ -538,12 +538,42 @@ class RuleSetOperator(Member):
     def _lineage(self, match: RuleChange) -> Any:
         for rule in self._standing.named(match.rule):
             if rule.le <= (match.le or 0) < rule.re:
-                own = rule.own
-                if own is None:
-                    own = self._operator(rule.rule)
-                    own.take(self._held.in_force(rule.le, rule.re))
-                return own.operator.lineage(match)
+                return (self._alone_again(rule) if rule.own is None else rule.own.operator).lineage(match)
         raise ChangeError(f"expected a match of a rule in force but got {match!r}")
+
+    def alone(self, name: str, **options: Any) -> Any:
+        """Make an operator of one rule, which has taken the events that the set holds: to ask what a set has not.
+
+        So ``op.alone("large").funnel()`` says why there is no match, and `Reasons` around it why one came. Of what the watermark
+        has passed by more than ``reach=`` it knows nothing. O(events that are held).
+
+        Parameters
+        ----------
+        name : str
+            A rule in force, or the last one of this name.
+        options
+            As of `Operator`.
+
+        Raises
+        ------
+        AfaError
+            There is no such rule, or an option can't be combined with it.
+        """
+        return self._calls.call(self._named_alone, name, options)
+
+    def _named_alone(self, name: str, options: dict[str, Any]) -> Any:
+        found = self._standing.named(name)
+        if not found:
+            known = ", ".join(sorted({rule.rule.name for rule in self._standing})) or "none"
+            raise AfaError(f"expected a rule in force but got {name!r}; there are: {known}")
+        return self._alone_again(max(found, key=lambda rule: rule.le), **options)
+
+    def _alone_again(self, rule: StandingRule, **options: Any) -> Any:
+        operator = self._operator(rule.rule, **options)
+        events = [change for rows in self._held.in_force(rule.le, rule.re) for change in rows.changes()]
+        promise = [Punctuation(self._progress.events)] if self._progress.events > BEGINNING else []
+        operator.push_many([*events, *promise])
+        return operator
 
     def snapshot(self) -> bytes:
         """Return the set's state as bytes, plain data: `afa.rules.rule_snapshot`."""

@@ -9,6 +9,7 @@ from afa.model.copies import as_total
 from afa.operator.plain_data import plain, reading
 from afa.operator.snapshot import unseal
 from afa.rules.event_rows import EventRows
+from afa.rules.own_operator import OwnOperator
 from afa.rules.rule_set_operator import MAGIC, VERSION, RuleSetOperator
 from afa.rules.rule_texts import Rule, RuleTexts
 from afa.rules.shape import Shape
@@ -94,7 +95,7 @@ def _stand(
         op._standing.next = number
         try:
             if len(state) == 2:
-                own = op._operator(rule, state[1])
+                own = OwnOperator(op._operator(rule, state[1]))
                 own.promised = as_time(state[0], "promised")
                 standing = op._stand(rule, le, re, own)
             else:

@@ -137,6 +137,24 @@ def test_what_each_rule_costs(engine: str) -> None:
     assert all(each.seconds > 0 for each in held.rules.values() if each.events)
 
 
+def test_one_rule_of_a_set_can_be_asked_alone() -> None:
+    op = Operator(made(two=TWO, large=LARGE))
+    op.push_many([insert(Pay("x", 1), 1), insert(Pay("x", 4), 3), insert(Pay("y", 9), 4)])
+    assert "was asked" in op.alone("two").funnel().why
+    reasons = afa.Reasons(op.alone("two", lineage=True))
+    (change,) = reasons.push(insert(Pay("x", 7), 5))
+    assert change.because.text == "Announced: '7, 5' is its last event."
+    (change,) = reasons.push(retract(Pay("x", 1), 1))
+    assert change.because.text.startswith("Withdrawn: ")
+    assert op.statistics.rules["two"].matches == 0  # which knows nothing of it
+    with pytest.raises(AfaError, match="expected a rule in force but got 'three'; there are: large, two"):
+        op.alone("three")
+    op.push(Punctuation(9))
+    op.remove("two")
+    assert [change.rule for change in op.push(insert(Pay("x", 70), 20))] == ["large"]
+    assert op.alone("large").statistics.matches == 1
+
+
 def test_keys_are_fields() -> None:
     with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
         Rules({"a": LARGE}, event=Pay, key="shop")
