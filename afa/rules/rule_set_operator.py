@@ -330,7 +330,7 @@ class RuleSetOperator(Member):
         if "order_by" in said:
             return None, "events of one time stand in an order"
         try:
-            parts = self._set.parts_of(rule, said.get("key"), said.get("window"), said.get("tick"))
+            parts = rule.parts(said.get("key"), said.get("window"), said.get("tick"))
         except NoShape as reason:
             return None, str(reason)
         return (None, "it has time-outs, and reach= is asked") if parts.shape.clock and self._reach else (parts, "")

@@ -89,7 +89,7 @@ def _stand(
     given = op._set.rules.get(name)
     candidates = [given] if given is not None and (text is None or given.text in (None, text)) else []
     if text is not None and not any(each.text == text for each in candidates):
-        candidates.append(op._set.rule(name, text))
+        candidates.append(op._set.saved(name, text))
     following = op._standing.next
     for rule in candidates:
         op._standing.next = number

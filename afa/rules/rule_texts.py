@@ -22,16 +22,19 @@ from afa.schema import Schema
 SUFFIXES = (".sase", ".sql", ".py")
 """The files that are rules."""
 SET = "a set of rules"
+KEPT = 4096
+"""How many rules are kept that were saved."""
 
 
 class Rule:
     """A pattern with its name; ``text``: as it was given, where it was text."""
 
-    __slots__ = ("_pattern", "_read", "name", "text")
+    __slots__ = ("_parts", "_pattern", "_read", "name", "text")
 
     def __init__(self, name: str, pattern: Pattern | None, text: str | None, read: Callable[[str, str], Pattern]) -> None:
         self.name, self.text = name, text
         self._pattern, self._read = pattern, read
+        self._parts: dict[Any, RuleParts | str] = {}
 
     @property
     def pattern(self) -> Pattern:
@@ -40,6 +43,19 @@ class Rule:
             assert self.text is not None
             return self._read(self.name, self.text)
         return self._pattern
+
+    def parts(self, key: Any, window: Any, tick: str | None) -> RuleParts:
+        """As `afa.rules.shape.parts_of`; once, as on Spark each batch restores an operator."""
+        asked = str(key), str(window), tick
+        if asked not in self._parts:
+            try:
+                self._parts[asked] = parts_of(self.pattern, key, window, tick)
+            except NoShape as reason:
+                self._parts[asked] = str(reason)
+        found = self._parts[asked]
+        if isinstance(found, str):
+            raise NoShape(found)
+        return found
 
     @property
     def bare(self) -> Rule:
@@ -59,7 +75,7 @@ class RuleTexts(Pattern):
         self._event = event if inspect.isclass(event) else _event_of(event)
         self.schema = Schema.of(self._event, "event")._replace(tick=tick)
         self._key = None if key is None else self.checked_key(key)
-        self._parts: dict[tuple[Any, ...], RuleParts | NoShape] = {}
+        self._saved: dict[tuple[str, str], Rule] = {}
         self.rules: dict[str, Rule] = {}
         self._reader = copy.copy(self)  # which holds no rules
         self._reader._reader = self._reader
@@ -87,28 +103,21 @@ class RuleTexts(Pattern):
         except RecursionError as error:
             raise AfaError(f"rule {name!r}: expected a query of fewer levels; the text nests too deeply") from error
 
-    def parts_of(self, rule: Rule, key: Any, window: Any, tick: str | None) -> RuleParts:
-        """As `afa.rules.shape.parts_of`; of the set's own rules once, as on Spark each batch restores an operator of them."""
-        asked = rule.name, str(key), str(window), tick
-        found = self._parts.get(asked) if self.rules.get(rule.name) is rule else None
-        if found is None:
-            try:
-                found = parts_of(rule.pattern, key, window, tick)
-            except NoShape as reason:
-                found = reason
-            if self.rules.get(rule.name) is rule:
-                self._parts[asked] = found
-        if isinstance(found, NoShape):
-            raise NoShape(str(found))
-        return found
+    def saved(self, name: str, text: str) -> Rule:
+        """Return a rule that was saved as text: read once, as on Spark each batch restores an operator."""
+        if (name, text) not in self._saved:
+            if len(self._saved) >= KEPT:
+                self._saved.clear()
+            self._saved[name, text] = self.rule(name, text)
+        return self._saved[name, text]
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_parts": {}}
+        return vars(self) | {"_saved": {}}
 
     def bare(self) -> Any:
         """Return the set without the patterns of rules that are texts."""
         found = copy.copy(self)
-        found.rules, found._parts = {name: rule.bare for name, rule in self.rules.items()}, {}
+        found.rules = {name: rule.bare for name, rule in self.rules.items()}
         return found
 
     def _pattern_of(self, name: str, text: str) -> Pattern:
