@@ -50,6 +50,7 @@ class Concerned:
         self.index = RuleIndex(event, self.units)
         self._of = np.zeros((64, 4), np.int64)  # by number
         self._keys: dict[tuple[str, ...], int] = {}
+        self._clocks = False  # whether a rule has time-outs
 
     def add(self, number: int, parts: RuleParts, le: int, re: int) -> None:
         """Take a rule that serves events with LEs in ``[le, re)``."""
@@ -62,6 +63,7 @@ class Concerned:
         shape = parts.shape
         key = self._keys.setdefault(shape.key, len(self._keys))
         self._of[number] = shape.begins, FOREVER if parts.window is None else parts.window, key, shape.clock
+        self._clocks = self._clocks or shape.clock
         self.index.add(number, parts.bits, le, re, shape.whole, shape.begins, key)
 
     def pairs(self, rows: EventRows, before: Sequence[EventRows], only: Collection[int] | None) -> list[Pairs]:
@@ -73,8 +75,16 @@ class Concerned:
             names, high = _names(begins, words, self._of), np.where(self._of[begins.rule, CLOCK] != 0, FOREVER, begins.end)
             since, was = self.units.begin(names, rows.le[begins.row], high, begins.end)
         found = self._met(rows, only, SENT)
+        self._move(found, words)
         late = self._late(before, begins.rule, names, since, was) if len(begins.row) else []
         return [*late, found] if len(found.row) else late
+
+    def _move(self, found: Pairs, words: Any) -> None:
+        """Let events move the clocks of their units."""
+        clocked = np.flatnonzero(self._of[found.rule, CLOCK]) if self._clocks else ()
+        if len(clocked):
+            pairs = found.at(clocked)
+            self.units.moved(_names(pairs, words, self._of), pairs.rows.le[pairs.row])
 
     def _words(self, rows: EventRows) -> Any:
         """Return for each key that rules have a word of each row."""
@@ -120,6 +130,7 @@ class Concerned:
             new = np.flatnonzero((units[place] == those) & ~self.units.was_sent(was[:, first[place]], le))
             new = new[self.units.sent(those[new], le[new])]
             found.append(pairs.at(new))
+            self._move(found[-1], words)
         return [pairs for pairs in found if len(pairs.row)]
 
     def _of_keys(self, rows: EventRows, wanted: Any) -> tuple[EventRows, Any]:

@@ -39,6 +39,8 @@ MOST = 64
 """So many alternatives of one condition are entries of their own; beyond, it is asked as a whole."""
 FEW = 64
 """How many slots there are at least."""
+MANY, TIMES = 32, 2
+"""Of `IndexControl`."""
 NOTHING = (HIGH, LOW)
 Range = tuple[int, int]
 
@@ -59,7 +61,7 @@ class Alternative(NamedTuple):
 class RuleIndex:
     """Entries of rules, by number; each sets a bit of its rule."""
 
-    arrays = ("m", "t", "e", "d", "k", "w", "o", "r", "u", "v")
+    arrays = ("m", "t", "e", "d", "k", "w", "o", "r", "u", "v", "y")
 
     def __init__(self, event: Schema, units: Units) -> None:
         self.event, self._units = event, units
@@ -82,12 +84,12 @@ class RuleIndex:
         self._rows, self._count = self._one, 0
         self.w, self.o = self._one, np.empty((k.PairWords.SIZE, FEW), np.int64)
         self._placed: tuple[Any, ...] = (None,) * len(self.arrays)  # whose addresses are known
-        self.m[k.IndexControl.le] = len(self._fields)
+        self.m[k.IndexControl.le], self.m[k.IndexControl.many], self.m[k.IndexControl.times] = len(self._fields), MANY, TIMES
 
     def _call(self, what: int, n: int) -> int:
         self.m[k.IndexControl.slots], self.m[k.IndexControl.room] = len(self.t), self.o.shape[1]
-        self.u, self.v = self._units.m, self._units.t
-        arrays: Any = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r, self.u, self.v)
+        self.u, self.v, self.y = self._units.m, self._units.t, self._units.y
+        arrays: Any = (self.m, self.t, self.e, self.d, self.k, self.w, self.o, self.r, self.u, self.v, self.y)
         if not all(map(is_, arrays, self._placed)):
             self.addresses = tuple(word for each in arrays for word in (address(each), each.shape[1] if each.ndim > 1 else 0))
             self._placed = arrays
@@ -103,7 +105,7 @@ class RuleIndex:
         loaded()  # before anything must be undone by it
         self._of[rule] = []
         self.r = reaching(self.r, rule)
-        self.r[rule, k.RuleWords.key] = len(self._fields) + 1 + key
+        self.r[rule, k.RuleWords.key], self.r[rule, k.RuleWords.first] = len(self._fields) + 1 + key, k.NONE
         if whole:
             self._put(Alternative((), None), rule, 0, since, until, False)
         for bit, condition in enumerate(conditions):
@@ -121,6 +123,8 @@ class RuleIndex:
         """Forget the entries of rules. Can be repeated."""
         for rule in rules:
             entries = self._of.get(rule, [])
+            if rule < len(self.r):
+                self.r[rule, k.RuleWords.first] = k.NONE
             while entries:
                 number, value, place = entries[-1]
                 self._slot(number, value, k.CUT, place)
@@ -220,7 +224,8 @@ class RuleIndex:
         number, value = self._list(equal, wide, turned, begins), ranges[equal][0] if equal else 0
         place, first = self._place(0, 1), self._place(len(checks), len(checks)) if checks else 0
         self.e, self.k = reaching(self.e, place), reaching(self.k, first + len(checks))
-        self.e[place] = k.NONE, *bounds, since, until, rule, bit, asks, first, len(checks)
+        also = self.r[rule, k.RuleWords.first]
+        self.e[place] = k.NONE, *bounds, since, until, rule, bit, asks, first, len(checks), number, value, also
         for i, check in enumerate(checks, first):
             self.k[i] = check
         self._read.update(dict.fromkeys(ranges))
@@ -228,6 +233,7 @@ class RuleIndex:
             self._refill()
         self._of[rule].append((number, value, place))
         self._slot(number, value, k.ADD, place)
+        self.r[rule, k.RuleWords.first] = place
 
     def _slot(self, number: int, value: int, what: int, place: int) -> None:
         self.w = self._one
@@ -255,7 +261,7 @@ class RuleIndex:
         """Make the table of slots anew, without those that no entry has any more."""
         old, room = self.t, self.o
         used = (old[:, k.IndexSlot.name] != 0) & (old[:, k.IndexSlot.first] != k.NONE)
-        self.t = np.zeros((max(FEW, 1 << int(4 * used.sum()).bit_length()), 3), np.int64)
+        self.t = np.zeros((max(FEW, 1 << int(4 * used.sum()).bit_length()), k.IndexSlot.SIZE), np.int64)
         self.m[k.IndexControl.used], self.o = 0, np.ascontiguousarray(old.T)
         self._call(k.REFILL, len(old))
         self.o = room
@@ -275,7 +281,7 @@ class RuleIndex:
         room = self._rows.shape
         if room[0] != first + 1 + len(keys) or room[1] != max(n, FEW):  # that of a few rows stays where it is
             self._rows = np.zeros((first + 1 + len(keys), max(n, FEW)), np.int64)
-        self._count, rows = n, self._rows
+        self._count, rows, self.m[k.IndexControl.keys] = n, self._rows, len(keys)
         rows[first, :n] = le
         for i, words in enumerate(keys, first + 1):
             rows[i, :n] = words

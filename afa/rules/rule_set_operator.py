@@ -455,16 +455,23 @@ class RuleSetOperator(Member):
 
     def _replace(self, rule: Rule, at: int | None) -> Output:
         at = self._progress.now if at is None else at
+        old = {each.form.names for each in self.lasting(rule.name, at)}
+        changes: Output = [*self._remove(rule.name, at), *self._add(rule, at, None)]
+        if old == {each.form.names for each in self.lasting(rule.name, at)}:
+            changes = self._net(changes)
+        put_in_order(changes)
+        return changes
+
+    def _net(self, changes: Output) -> Output:
+        """Return changes without those of a match that goes and comes, which is one that stays."""
         told: dict[Any, RuleChange] = {}
-        for change in [*self._remove(rule.name, at), *self._add(rule, at, None)]:  # what both tell is one match that stays
+        for change in changes:
             match = change._replace(diff=1)
             before = told.pop(match, None)
             change = change if before is None else change._replace(diff=before.diff + change.diff)
             if change.diff:
                 told[match] = change
-        changes: Output = list(told.values())
-        put_in_order(changes)
-        return changes
+        return list(told.values())
 
     def lasting(self, name: str, at: int) -> list[StandingRule]:
         """Return the rules of a name that last beyond an instant."""

@@ -30,6 +30,11 @@ class RuleForm(NamedTuple):
     shown: Schema
     has_members: bool = False
 
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """What a match is called: the fields of its key, and its own."""
+        return self.labels, tuple(field.name for field in self.shown.fields)
+
 
 class OwnRows(NamedTuple):
     """Changes of matches of one rule."""

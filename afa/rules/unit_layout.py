@@ -2,8 +2,9 @@
 
     m    int64 (n,)         `UnitCall`
     c    int64 (10, n)      `UnitPair`: pairs of an event and a rule, in order
-    t    int64 (slots, 6)   `Unit`: a table by open addressing; an empty slot has the name 0
+    t    int64 (slots, 7)   `Unit`: a table by open addressing; an empty slot has the name 0
     o    the same           a table from which ``t`` is filled
+    y    int64 (slots, 3)   `KeyUnits`: another one, of keys: the units of each
 
 What the store has of a unit: events with an LE in ``[low, high)`` or ``[low2, high2)``, and those by which a match may begin.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from afa.compiled.kernel.record import Record
 
-BEGIN, ASK, UNDO, REFILL = range(4)
+BEGIN, ASK, MOVE, UNDO, REFILL = range(5)
 ROUND = 32
 """So many slots are fetched side by side."""
 
@@ -24,6 +25,7 @@ class UnitCall(Record):
     slots = Record.word("how many slots there are")
     used = Record.word("how many slots are not empty")
     promise = Record.word("units that are over by then are forgotten")
+    keys = Record.word("how many slots y has")
 
 
 class UnitPair(Record, by="row"):
@@ -32,7 +34,7 @@ class UnitPair(Record, by="row"):
     name = Record.line("the unit")
     le = Record.line("LE of the event")
     high = Record.line("a begin: up to where its events are sent")
-    over = Record.line("a begin: from which promise on the unit is forgotten")
+    over = Record.line("a begin, or an event that moves a clock: from which promise on the unit is forgotten")
     since = Record.line("a begin: the least LE that was not sent before; FOREVER: none. ASK: whether the event is to be sent")
     low = Record.line("a begin: what stood there before it, and the next four")
     end = Record.line("`Unit.high`")
@@ -50,3 +52,12 @@ class Unit(Record, by="column"):
     low2 = Record.line("the same of matches that ended before these began")
     high2 = Record.line("the latest end of those")
     over = Record.line("the latest end, or one past the last event that has moved the clock")
+    next = Record.line("one past the slot of the next unit of its key; 0: none")
+
+
+class KeyUnits(Record, by="column"):
+    """y: a key, and its units; those that are forgotten stand among them until ``t`` is filled anew."""
+
+    name = Record.line("twice the key's word, and 1; 0: an empty slot")
+    first = Record.line("one past the slot of its first unit")
+    count = Record.line("how many there are")

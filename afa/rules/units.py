@@ -36,11 +36,11 @@ class Units:
     (None, [False, False, False])
     """
 
-    arrays = ("m", "c", "t", "o")
+    arrays = ("m", "c", "t", "o", "y")
 
     def __init__(self) -> None:
         self.m = np.zeros(k.UnitCall.SIZE, np.int64)
-        self.t = np.zeros((FEW, k.Unit.SIZE), np.int64)
+        self.t, self.y = (np.zeros((FEW, kind.SIZE), np.int64) for kind in (k.Unit, k.KeyUnits))
         self.m[k.UnitCall.promise] = BEGINNING
         self._begun: list[Any] = []  # within the call under way
         self._kept = BEGINNING  # the promise before it
@@ -60,14 +60,22 @@ class Units:
     def begin(self, names: Any, le: Any, high: Any, over: Any) -> tuple[Any, Any]:
         """Let matches begin. Returns `UnitPair.since`, and what was known of each unit before it: for `was_sent`."""
         self._reach(len(names))
+        c = self._done(k.BEGIN, names, le, high, over)
+        return c[k.UnitPair.since], c[k.UnitPair.low :]
+
+    def moved(self, names: Any, le: Any) -> None:
+        """Take note of events that move clocks: till then no unit of them is forgotten."""
+        self._done(k.MOVE, names, le, BEGINNING, le + 1)
+
+    def _done(self, what: int, names: Any, le: Any, high: Any, over: Any) -> Any:
         c = np.empty((k.UnitPair.SIZE, len(names)), np.int64)
         c[k.UnitPair.name], c[k.UnitPair.le], c[k.UnitPair.high], c[k.UnitPair.over] = names, le, high, over
         c[k.UnitPair.low], c[k.UnitPair.end], c[k.UnitPair.low2], c[k.UnitPair.end2] = FOREVER, BEGINNING, FOREVER, BEGINNING
         c[k.UnitPair.was_over] = BEGINNING
         main()  # before anything must be undone by it
         self._begun.append(c)
-        self._call(k.BEGIN, c)
-        return c[k.UnitPair.since], c[k.UnitPair.low :]
+        self._call(what, c)
+        return c
 
     def was_sent(self, before: Any, le: Any) -> Any:
         """Return whether events were sent, by what was known of their units, one each."""
@@ -82,13 +90,14 @@ class Units:
         return c[k.UnitPair.since] != 0
 
     def _call(self, what: int, c: Any = None, o: Any = None) -> None:
-        m, t = self.m, self.t
-        m[k.UnitCall.t_at], m[k.UnitCall.slots] = t.ctypes.data, len(t)
+        m, t, y = self.m, self.t, self.y
+        m[k.UnitCall.t_at], m[k.UnitCall.slots], m[k.UnitCall.keys] = t.ctypes.data, len(t), len(y)
         n = (0 if o is None else len(o)) if c is None else c.shape[1]
         self.c, self.o = c, o
         pairs = (0, 0) if c is None else (c.ctypes.data, c.shape[1])
         width = t.shape[1]
-        self.addresses = (m.ctypes.data, 0, *pairs, t.ctypes.data, width, 0 if o is None else o.ctypes.data, width)
+        keys = y.ctypes.data, k.KeyUnits.SIZE
+        self.addresses = (m.ctypes.data, 0, *pairs, t.ctypes.data, width, 0 if o is None else o.ctypes.data, width, *keys)
         main()(self, what, n)
         self.c = self.o = None
 
@@ -102,11 +111,12 @@ class Units:
 
     def _refill(self, old: Any, room: int) -> None:
         new = copy.copy(self)
-        new.m, new.t = self.m.copy(), np.zeros((max(FEW, int(room / FULL)), k.Unit.SIZE), np.int64)
+        new.m = self.m.copy()
+        new.t, new.y = (np.zeros((max(FEW, int(room / FULL)), kind.SIZE), np.int64) for kind in (k.Unit, k.KeyUnits))
         new.promise = self._kept  # what this call lets be forgotten comes back if it fails
         new._call(k.REFILL, o=old)
         new.promise = self.promise
-        self.m, self.t = new.m, new.t
+        vars(self).update(m=new.m, t=new.t, y=new.y)  # in one step, which nothing can interrupt
 
     # -- all or nothing --------------------------------------------------------------------------------------------------------
 
@@ -126,16 +136,16 @@ class Units:
 
     def saved(self) -> bytes:
         """Return the units that are not forgotten, in the order of their names."""
-        lines = self.t[self._known()]
+        lines = self.t[self._known(), : k.Unit.next]
         found: bytes = lines[np.argsort(lines[:, k.Unit.name])].astype("<i8").tobytes()
         return found
 
     def take(self, blob: Any) -> None:
         """Set what `saved` has returned."""
-        if not isinstance(blob, bytes) or len(blob) % (8 * k.Unit.SIZE):
+        if not isinstance(blob, bytes) or len(blob) % (8 * k.Unit.next):
             raise SnapshotError(f"expected units of rules and keys but got {str(blob)[:40]}")
-        lines = np.frombuffer(blob, "<i8").astype(np.int64).reshape(-1, k.Unit.SIZE)
+        lines = np.frombuffer(blob, "<i8").astype(np.int64).reshape(-1, k.Unit.next)
         names = lines[:, k.Unit.name]
         if not (names != 0).all() or len(np.unique(names)) != len(names):
             raise SnapshotError("expected units of rules and keys, each once, but got others")
-        self._refill(np.ascontiguousarray(lines), len(lines) + 1)
+        self._refill(np.pad(lines, ((0, 0), (0, 1))), len(lines) + 1)

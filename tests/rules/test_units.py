@@ -68,6 +68,16 @@ def test_a_clock_is_moved_up_to_the_last_event() -> None:
     units = Units()
     units.begin(np.array([7]), np.array([3]), np.array([FOREVER]), np.array([9]))
     assert units.sent(np.array([7, 7]), np.array([2, 30])).tolist() == [False, True]
+    before = units.saved()
+    units.moved(np.array([7]), np.array([30]))
+    units.back()
+    assert units.saved() != before
+    units.begin(np.array([7]), np.array([3]), np.array([FOREVER]), np.array([9]))
+    units.worked()
+    units.moved(np.array([7]), np.array([30]))
+    units.back()
+    assert units.saved() == before
+    units.moved(np.array([7]), np.array([30]))
     units.promise = 30
     units.worked()
     assert len(units) == 1
