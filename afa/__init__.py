@@ -122,6 +122,10 @@ if TYPE_CHECKING:
     from afa.replay.backtest import backtest
     from afa.replay.find import find
     from afa.rules.rules import Rules
+    from punctuation.late import SideOutput
+    from punctuation.sources import BoundedDisorder
+    from speculation.choose import Choose
+    from speculation.cleanse import Cleanse
 
 __version__ = "0.1.0"
 
@@ -133,11 +137,14 @@ __all__ = [
     "ArcLog",
     "Automaton",
     "AutomatonError",
+    "BoundedDisorder",
     "BudgetError",
     "Chain",
     "Change",
     "ChangeError",
     "Checkpoint",
+    "Choose",
+    "Cleanse",
     "ClosureError",
     "Date",
     "ExpressionError",
@@ -156,6 +163,7 @@ __all__ = [
     "QueryError",
     "Reasons",
     "Rules",
+    "SideOutput",
     "SnapshotError",
     "Statistics",
     "Time",
@@ -185,12 +193,16 @@ METHODS: dict[type, dict[str, str]] = {
 
 LAZY = {
     "ArcLog": "afa.arclog.arc_log",
+    "BoundedDisorder": "punctuation.sources",
     "Chain": "afa.chained",
     "Checkpoint": "afa.operator.checkpoint",
+    "Choose": "speculation.choose",
+    "Cleanse": "speculation.cleanse",
     "Funnel": "afa.explain.funnel.funnel",
     "Query": "afa.language.query",
     "Reasons": "afa.explain.reasons.explaining",
     "Rules": "afa.rules.rules",
+    "SideOutput": "punctuation.late",
     "backtest": "afa.replay.backtest",
     "find": "afa.replay.find",
     "prepared": "afa.frames.prepared",
