@@ -685,11 +685,12 @@ def replaced(side: Side, step: tuple[Any, ...]) -> None:
             entry.re = re
         refused(side, step, call, why=why)
         return
-    out = call()
+    shown = lambda: [each.form.names for each in side.op.lasting(name, instant)]  # noqa: E731
+    old, out = shown(), call()
     want.add(name, what, instant, None)
     side.met["replace"] += 1
     side.whats.setdefault(name, []).append(what)
-    side.take(out, told_once=True)
+    side.take(out, told_once=old == shown())  # else matches without values may be alike
     compare(side, None, [], [], [])
 
 
