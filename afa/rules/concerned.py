@@ -20,7 +20,7 @@ from afa.rules.index_kernel import ALL, BEGINS, SENT
 from afa.rules.shape import RuleParts
 from afa.rules.units import Units
 from afa.schema import Schema
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import FOREVER
 
 BEGIN, WINDOW, KEY, CLOCK = range(4)
 KEY_BITS = (1 << 39) - 1
@@ -40,6 +40,13 @@ class Pairs(NamedTuple):
     def at(self, kept: Any) -> Pairs:
         """Return some of the pairs."""
         return Pairs(self.rows, self.row[kept], self.rule[kept], self.bits[kept], self.end[kept])
+
+
+class EventsBefore(NamedTuple):
+    """What is held of the events that came before others. ``last``: no LE of them is larger."""
+
+    blocks: Sequence[EventRows]
+    last: int = FOREVER
 
 
 class Concerned:
@@ -66,8 +73,8 @@ class Concerned:
         self._clocks = self._clocks or shape.clock
         self.index.add(number, parts.bits, le, re, shape.whole, shape.begins, key)
 
-    def pairs(self, rows: EventRows, before: Sequence[EventRows], only: Collection[int] | None) -> list[Pairs]:
-        """Return the pairs that the store is sent, for some rows. ``before``: what is held of events that came before them."""
+    def pairs(self, rows: EventRows, before: EventsBefore, only: Collection[int] | None) -> list[Pairs]:
+        """Return the pairs that the store is sent, for some rows, and events that came before them."""
         words = self._words(rows)
         self.index.read(rows.columns(), rows.le, words)
         begins = self._met(rows, only, BEGINS)
@@ -103,24 +110,22 @@ class Concerned:
             kept = np.flatnonzero(np.isin(rule, list(only)))
             row, rule, bits = row[kept], rule[kept], bits[kept]
         le, window = rows.le[row], self._of[rule, WINDOW]
-        end = np.where(le > FOREVER - window, FOREVER, le + np.where(window == FOREVER, 0, window))
-        end[window == FOREVER] = FOREVER
+        end = np.where(window == FOREVER, FOREVER, np.minimum(le, FOREVER - window) + window)
         if rows.re is not None:
             there = True if rows.re.present is None else rows.re.present[row]
             end = np.where(there, rows.re.values[row], end)
         return Pairs(rows, row, rule, bits, end)
 
-    def _late(self, before: Sequence[EventRows], rule: Any, names: Any, since: Any, was: Any) -> list[Pairs]:
+    def _late(self, before: EventsBefore, rule: Any, names: Any, since: Any, was: Any) -> list[Pairs]:
         """Return the pairs of earlier events that are sent now, as begins have widened what the store has of their units."""
-        last = max((int(rows.le[-1]) for rows in before if len(rows)), default=BEGINNING)
-        wider = since <= last
-        if not before or not wider.any():
+        wider = since <= before.last
+        if not before.blocks or not wider.any():
             return []
         units, first = np.unique(names, return_index=True)
         wanted = np.unique(names[wider])
         rules, since = np.unique(rule[wider]).tolist(), int(since[wider].min())
         found = []
-        for rows in before:
+        for rows in before.blocks:
             some, words = self._of_keys(rows.within(since, FOREVER), wanted)
             self.index.read(some.columns(), some.le, words)
             pairs = self._met(some, rules, ALL)

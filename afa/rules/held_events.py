@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from punctuation.time import BEGINNING, FOREVER
 
 MANY = 1 << 40
 """More copies in one change than these are counted."""
-TOGETHER = 1 << 14
-"""Blocks of fewer rows are joined to one as they grow, so that there are few."""
+TOGETHER, FEW = 1 << 14, 32
+"""Blocks of fewer rows are joined to one as they grow, so that there are few; so many small ones, of fewer rows than that, wait."""
 
 
 class HeldEvents:
     """Changes as they came, but for those below what is held. ``state``: all of it, never changed in place: blocks of rows; up to
-    where retractions in vain were told; whether there are so many copies of some event that they must be counted.
+    where retractions in vain were told; whether there are so many copies of some event that they must be counted; how
+    many of the last blocks are small.
 
     >>> from typing import NamedTuple
     >>> from afa.schema import Schema
@@ -35,7 +37,7 @@ class HeldEvents:
     """
 
     def __init__(self) -> None:
-        self.state: tuple[tuple[EventRows, ...], int, bool] = ((), BEGINNING, False)
+        self.state: tuple[tuple[EventRows, ...], int, bool, int] = ((), BEGINNING, False, 0)
 
     def __len__(self) -> int:
         return sum(map(len, self.state[0]))
@@ -44,15 +46,17 @@ class HeldEvents:
         """Take changes of events. Raises `ChangeError` where there are more copies of one than int64 counts."""
         if not len(rows):
             return
-        blocks, sought, many = self.state
+        blocks, sought, many, small = self.state
         many = many or bool(((rows.diff > MANY) | (rows.diff < -MANY)).any())
         if many:
             self._count(rows)
-        parts = [*blocks, rows if _ascending(rows.le) else rows.at(np.argsort(rows.le, kind="stable"))]
+        if len(rows) < FEW and small < FEW:
+            self.state = (*blocks, _sorted([rows])), sought, many, small + 1
+            return
+        parts = [*blocks[: len(blocks) - small], *([_sorted(blocks[-small:])] if small else []), _sorted([rows])]
         while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), TOGETHER):
-            both = joined(parts[-2:])
-            parts[-2:] = [both if _ascending(both.le) else both.at(np.argsort(both.le, kind="stable"))]
-        self.state = tuple(parts), sought, many
+            parts[-2:] = [_sorted(parts[-2:])]
+        self.state = tuple(parts), sought, many, 0
 
     def _count(self, rows: EventRows) -> None:
         """Add up the copies of events, after each change."""
@@ -77,8 +81,8 @@ class HeldEvents:
 
     def vain(self, t: int) -> list[Change]:
         """Return the retractions below a watermark that have waited in vain, and take them out."""
-        blocks, sought, many = self.state
-        self.state = blocks, max(sought, t), many
+        blocks, sought, many, small = self.state
+        self.state = blocks, max(sought, t), many, small
         _, met = _parted(self.between(sought, t))
         found = [change for change in met if change.diff < 0]
         if found:
@@ -87,18 +91,20 @@ class HeldEvents:
 
     def drop(self, t: int) -> None:
         """Drop all events with an LE below ``t``."""
-        self.state = tuple(self.between(t)), max(self.state[1], t), self.state[2]
+        self.state = tuple(self.between(t)), max(self.state[1], t), self.state[2], 0
 
     def saved(self) -> list[Any]:
         """Return what is held as plain data, for `EventRows.of_saved`; nothing: there are none."""
         if not self.state[0]:
             return []
-        rows = joined(self.state[0])
-        return (rows if _ascending(rows.le) else rows.at(np.argsort(rows.le, kind="stable"))).saved()
+        return _sorted(self.state[0]).saved()
 
 
-def _ascending(le: Any) -> bool:
-    return bool((le[1:] >= le[:-1]).all())
+def _sorted(parts: Sequence[EventRows]) -> EventRows:
+    """Return some rows as one block, in order of LE."""
+    rows = joined(parts)
+    ascends = len(rows) == 1 or bool((rows.le[1:] >= rows.le[:-1]).all())
+    return rows if ascends else rows.at(np.argsort(rows.le, kind="stable"))
 
 
 def _parted(parts: list[EventRows]) -> tuple[list[EventRows], list[Change]]:

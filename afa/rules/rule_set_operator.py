@@ -22,6 +22,7 @@ from afa.model.renamed import time_of
 from afa.operator.options import options_of
 from afa.operator.plain_data import plain
 from afa.operator.statistics import TOTAL
+from afa.rules.concerned import EventsBefore
 from afa.rules.event_rows import EventRows
 from afa.rules.held_events import HeldEvents
 from afa.rules.own_operator import OwnOperator
@@ -223,7 +224,7 @@ class RuleSetOperator(Member):
         """Take events and watermarks, in order; return a list of rows, the minimal difference, and the watermark if it moved."""
         came: list[Any] = []
         for part in parts:
-            before = self._held.state[0]
+            before = EventsBefore(self._held.state[0], self._progress.now - 1)
             if (new := self._checked(part)) is not None:
                 came.append((new, before))
         if not came:
@@ -413,7 +414,7 @@ class RuleSetOperator(Member):
             return []
         if rule.own is not None:
             return [self._asked(rule, parts)]
-        return self._store.take([(part, parts[:i]) for i, part in enumerate(parts)], self._touch, {rule.number})
+        return self._store.take([(part, EventsBefore(parts[:i])) for i, part in enumerate(parts)], self._touch, {rule.number})
 
     @whole
     def remove(self, name: str, at: Any = None) -> Output:

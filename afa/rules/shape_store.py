@@ -19,7 +19,7 @@ from afa.language.payload_classes import made
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
 from afa.operator.operator import Keyed
-from afa.rules.concerned import Concerned, Pairs
+from afa.rules.concerned import Concerned, EventsBefore, Pairs
 from afa.rules.event_rows import EventRows
 from afa.rules.own_operator import OperatorWithin
 from afa.rules.pair_batch import MatchRows, PairBatch, PairMaker, matches
@@ -157,7 +157,7 @@ class ShapeStore:
 
     def take(
         self,
-        parts: Sequence[tuple[EventRows | Punctuation, Sequence[EventRows]]],
+        parts: Sequence[tuple[EventRows | Punctuation, EventsBefore]],
         touch: Callable[[Any], None],
         only: Collection[int] | None = None,
     ) -> list[MatchRows]:
