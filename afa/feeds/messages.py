@@ -27,7 +27,7 @@ SILENT = pa.array(["m"])
 """Operations that say nothing of rows: a message that someone has written into the log."""
 TABLE = re.compile(rb'"table"\s*:\s*"([^"\\]*)"')
 ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:"
-WIDE = 40
+WIDE, LEAST = 40, -(1 << 63)
 """Letters of a part of a version in text: longer numbers are larger ones."""
 
 
@@ -96,7 +96,7 @@ def version_of(columns: Sequence[pa.Array], last: Any = None) -> pa.Array:
     ``last``: 0 or 1 of each, the least significant part.
 
     >>> version_of([pa.array([7, None])]).to_pylist()
-    [7, -1]
+    [7, -9223372036854775808]
     >>> a, b = version_of([pa.array(["binlog.9", "binlog.10"]), pa.array([4, 3])]).to_pylist()
     >>> a < b
     True
@@ -104,11 +104,28 @@ def version_of(columns: Sequence[pa.Array], last: Any = None) -> pa.Array:
     if any(pa.types.is_floating(column.type) for column in columns):
         raise AfaError("expected ints or text as what orders messages but got floats")
     if len(columns) == 1 and pa.types.is_integer(columns[0].type) and columns[0].type != pa.uint64():
-        found = columns[0].cast(pa.int64()).fill_null(-1)
-        return found if last is None else pc.add(pc.multiply(found, 2), pa.array(last))
+        found, low = columns[0].cast(pa.int64()), LEAST if last is None else LEAST // 2
+        if last is None:
+            return found.fill_null(low)
+        least, largest = pc.min_max(found).as_py().values()
+        if least is not None and not low < least <= largest < -low:
+            raise AfaError(f"expected ints between {low} and {-low} as what orders messages but got {least} to {largest}")
+        return pc.add(pc.multiply(found.fill_null(low), 2), pa.array(last))
     columns = [_in_ticks(column) for column in columns] + ([] if last is None else [pa.array(last)])
-    texts = [pc.utf8_lpad(column.cast(pa.string()).fill_null(""), WIDE) for column in columns]
+    texts = [pc.utf8_lpad(_ordered(column).fill_null(""), WIDE) for column in columns]
     return one_array(pc.binary_join_element_wise(*texts, " "))
+
+
+def _ordered(column: pa.Array) -> pa.Array:
+    """Return ints as texts of one length in their order; anything else as text."""
+    texts = column.cast(pa.string())
+    if not pa.types.is_integer(column.type):
+        return texts
+    negative = pc.starts_with(texts, "-")
+    if pc.any(negative).as_py():
+        below = pc.if_else(negative, column.cast(pa.int64()), -1)
+        texts = pc.if_else(negative, pc.add(pc.add(below, -(LEAST + 1)), 1).cast(pa.string()), texts)
+    return pc.binary_join_element_wise(pc.if_else(negative, "0", "1"), pc.utf8_lpad(texts, 20, "0"), "")
 
 
 def _in_ticks(column: pa.Array) -> pa.Array:

@@ -236,11 +236,11 @@ def changelog(of: History, random_: random.Random) -> list[Row]:
             ("op", "", ("+I", "-U", "+U", "-D")),
         ]
     )
-    rows = []
+    rows, first = [], random_.choice([0, 0, -3, -(1 << 61)])  # a user's own order may begin anywhere
     for entry in of.entries:
         if entry.op == "r" and entry.transaction:
             continue
-        at = str(20231114000000 + entry.transaction) if version == "_hoodie_commit_time" else entry.transaction
+        at = str(20231114000000 + entry.transaction) if version == "_hoodie_commit_time" else first + entry.transaction
         images = [(entry.before, words[1] if entry.after else words[3]), (entry.after, words[2] if entry.before else words[0])]
         rows += [row | {kind: word} | ({version: at} if version else {}) for row, word in images if row]
     return rows

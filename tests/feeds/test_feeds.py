@@ -9,12 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from afa import feeds
 from afa.errors import AfaError, ChangeError
+from afa.feeds.messages import version_of
 from tests.feeds import histories
 from tests.feeds.worlds import WORLDS
 
@@ -294,6 +296,23 @@ def test_versions_that_are_no_ints() -> None:
         feeds.changelog(rows.append_column("v", pa.array([9.5, 10.0])), key="id", time="at", version="v")
     found = feeds.changelog(rows.append_column("v", pa.array([2**63 + 1, 9], pa.uint64())), key="id", time="at", version="v")
     assert found["at"].to_pylist() == [1]
+
+
+def test_versions_order_as_their_parts_do() -> None:
+    numbers = [None, -(1 << 63), -(1 << 63) + 1, -10, -9, -1, 0, 1, 9, 10, (1 << 63) - 1]
+    for parts in ([numbers, [0] * len(numbers)], [[7] * len(numbers), numbers]):
+        found = version_of([pa.array(part, pa.int64()) for part in parts]).to_pylist()
+        assert found == sorted(set(found))
+    assert (
+        version_of([pa.array([(1 << 64) - 1, 0], pa.uint64())]).to_pylist()[1] < version_of([pa.array([1], pa.uint64())])[0].as_py()
+    )
+    small = [-(1 << 62) + 1, -3, 0, (1 << 62) - 1]
+    found = version_of([pa.array(small)], np.array([1, 0, 1, 0])).to_pylist()
+    assert found == sorted(found)
+    with pytest.raises(
+        AfaError, match="expected ints between -4611686018427387904 and 4611686018427387904 as what orders messages"
+    ):
+        version_of([pa.array([1 << 62])], np.array([1]))
 
 
 def test_wal2json_without_its_positions_is_told() -> None:
