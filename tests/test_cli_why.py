@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from afa.cli.request import CommandRequest
 from afa.cli.why import KeptRows, hashes
-from tests.cli import call, write
+from tests.cli import call, fails, write
 from tests.test_cli_no_match import there as there  # the fixture of all tests here
 
 
@@ -151,3 +152,33 @@ def test_a_negation_of_a_query_is_named_and_the_report_says_it_too() -> None:
     assert data["why"].startswith(sentence)
     call("run", "q.sase", "cards.jsonl", "--time", "ts", "--report", "q.html", "-q")
     assert "without it there would be 1 match" in Path("q.html").read_text(encoding="utf-8")
+
+
+def test_of_one_key_as_of_an_instant() -> None:
+    """Rows of a value of a column, and of a window up to an instant; the same as of a file of these rows alone."""
+    header, *lines = Path("pay.csv").read_text().splitlines()
+    card, at = header.split(",").index("card"), header.split(",").index("at")
+    some = next(line.split(",") for line in lines[900:] if line)
+    until = int(some[at])
+    window = 600_000
+    mine = [line for line in lines if line.split(",")[card] == some[card] and until - window < int(line.split(",")[at]) <= until]
+    assert 0 < len(mine) < len(lines) / 10
+    write("mine.csv", "\n".join([header, *mine]) + "\n")
+    options = ("--window", str(window), "--tick", "ms")
+    found = counted("right", *options, "--of", f"card={some[card]}", "--at", str(until))
+    alone = counted("right", *options, file="mine.csv")
+    assert found == alone
+    assert counted("right", *options, "--of", f"card={some[card]}")["events"] > alone["events"] == len(mine)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--of", "card"], "expected --of COLUMN=VALUE but got 'card'"),
+        (["--of", "crd=c1"], "expected --of COLUMN=VALUE with a column of .*card.* but got 'crd'"),
+        (["--of", "card=none", "--at", "5"], "expected rows of card=none, --at but got none"),
+        (["--at", "noon"], "expected an instant .*but got --at='noon'"),
+    ],
+)
+def test_a_choice_of_rows_that_says_nothing_is_refused(options: list[str], said: str) -> None:
+    assert re.match(said, fails("why", "p.py:right", "pay.csv", "--time", "at", "--key", "card", *options))

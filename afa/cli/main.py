@@ -31,6 +31,8 @@ app.add_typer(rules_app, name="rules")
 BOUNDS = ("threads", "partial_matches", "max_bytes")
 OF_HISTORY = ("time", "key", "until", "diff", "type", "window", "tick", "order_by", "end")
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
+OF = "Look at rows with this value of a column only, as of one key; may be repeated."
+AT = "Say it as of an instant: of the rows up to then, from as long before as the window is."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
 EXPLAIN = "Say what would be done, from the statistics alone; no row is read."
 TABLES = "The file of a table of a statement, file.sql, in place of INPUT; may be repeated."
@@ -183,6 +185,8 @@ def why(
     batch: Annotated[int | None, option(o.ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
     most: Annotated[int, option(o.RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
     as_json: Annotated[bool, option(o.RESULT, "All counts as JSON.", "--json")] = False,
+    of: Annotated[list[str] | None, option(o.RESULT, OF, metavar="COL=VALUE")] = None,
+    at: Annotated[str | None, option(o.RESULT, AT, metavar="TIME")] = None,
     **said: Any,
 ) -> None:
     """Say why a pattern finds nothing: in a sentence, what each arc was asked, where partial matches ended, the nearest misses.
@@ -190,6 +194,7 @@ def why(
     Options are those of `afa run`. All is counted, in whatever order the rows stand; of more than --most events those of some keys.
 
     [bold]afa why pay.py pay.csv --time at --key card --window 10m[/]
+    [bold]afa why pay.py pay.csv --time at --key card --window 10m --of card=c0002 --at 2026-03-01T10:05[/]
     """
     from afa.cli.console import Terminal
     from afa.cli.request import CommandRequest
@@ -198,7 +203,8 @@ def why(
     from afa.explain.funnel.funnel import as_json as json_of
 
     with plain_exit():
-        funnel = why_job(CommandRequest.of(pattern, file, {**said, "lateness": lateness, "batch": batch}), most)
+        request = CommandRequest.of(pattern, file, {**said, "lateness": lateness, "batch": batch})
+        funnel = why_job(request, most, of or (), at)
         if as_json:
             typer.echo(json_of(funnel))
             return

@@ -11,8 +11,8 @@ else those of some keys, chosen by their hash. What came behind a promise (``--l
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from rich.text import Text
 
 from afa import BEGINNING, FOREVER, Operator, Punctuation
+from afa.cli.arcs_work import instant_said
 from afa.cli.batches_in import Input
 from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, one_line
@@ -32,15 +33,39 @@ from afa.explain.funnel.funnel import ARC_COLUMNS, STATE_COLUMNS, Funnel
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
+from afa.model.instant_texts import instant
 from afa.state.plain import distinct
 from punctuation.sources import BoundedDisorder
+
+
+class RowChoice(NamedTuple):
+    """Which rows are looked at: of some values of columns, and (else None) before an instant, no further than a window."""
+
+    of: tuple[tuple[str, str], ...] = ()
+    at: int | None = None
+    window: int | None = None
+
+    def __str__(self) -> str:
+        return ", ".join([*(f"{name}={value}" for name, value in self.of), *([] if self.at is None else ["--at"])])
+
+    def rows(self, table: pa.Table) -> pa.Table:
+        """Return those of a table. Raises `CommandError`: it has no such column."""
+        for name, value in self.of:
+            if name not in table.column_names:
+                there = ", ".join(each for each in table.column_names if each not in ("le", "re", "diff"))
+                raise CommandError(f"expected --of COLUMN=VALUE with a column of {there} but got {name!r}")
+            table = table.filter(pc.equal(pc.cast(table[name], pa.string()), value))
+        if self.at is None:
+            return table
+        table = table.filter(pc.less_equal(table["le"], self.at))
+        return table if self.window is None else table.filter(pc.greater(table["le"], self.at - self.window))
 
 
 class KeptRows:
     """Rows in the operator's form."""
 
-    def __init__(self, job: CommandRequest, most: int) -> None:
-        self._keys, self._most = job.keys, most
+    def __init__(self, job: CommandRequest, most: int, choice: RowChoice | None = None) -> None:
+        self._keys, self._most, self._choice = job.keys, most, choice
         self._promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
         self._promised = BEGINNING
         self._size = 0
@@ -59,6 +84,7 @@ class KeptRows:
         return self
 
     def _take(self, table: pa.Table) -> None:
+        table = table if self._choice is None else self._choice.rows(table)
         self.rows += len(table)
         if len(table):
             self.latest = max(self.latest, pc.max(table["le"]).as_py())
@@ -110,8 +136,11 @@ ROWS = 20_000
 NUMBERS = {"asked", "true", "last true", "times", "entered", "went on", "matched", "by window", "by no arc", "open"}
 
 
-def why(job: CommandRequest, most: int) -> Funnel:
-    """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong."""
+def why(job: CommandRequest, most: int, of: Sequence[str] = (), at: str | None = None) -> Funnel:
+    """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong.
+
+    ``of``: COLUMN=VALUE, of the rows that are looked at; ``at``: up to when, from as long before as the window is.
+    """
     job.check()
     given = given_pattern(job.pattern, WHY)
     made = PatternRun.of(job, given, opened(job), "why")
@@ -121,7 +150,28 @@ def why(job: CommandRequest, most: int) -> Funnel:
         if QUERY in made.pattern.traits
         else holding(automaton, job)
     )
-    return funnel_over(job, operator, automaton, KeptRows(job, most).take(Input(job, made.source, made.events)))
+    if not of and at is None:
+        return funnel_over(job, operator, automaton, KeptRows(job, most).take(Input(job, made.source, made.events)))
+    choice = RowChoice(tuple(map(_value, of)), None if at is None else _instant(at, job), operator._core.window)
+    kept = KeptRows(job, most, choice).take(Input(job, made.source, made.events))
+    if not kept.rows:
+        raise CommandError(f"expected rows of {choice} but got none")
+    kept.latest = kept.latest if choice.at is None else choice.at
+    return funnel_over(job, operator, automaton, kept)
+
+
+def _value(said: str) -> tuple[str, str]:
+    name, sign, value = said.partition("=")
+    if not (name and sign):
+        raise CommandError(f"expected --of COLUMN=VALUE but got {said!r}")
+    return name, value
+
+
+def _instant(said: str, job: CommandRequest) -> int:
+    try:
+        return instant(instant_said(said), "--at", job.tick or "ms")
+    except AfaError as error:
+        raise CommandError(str(error)) from None
 
 
 def holding(automaton: Automaton, job: CommandRequest) -> Any:
