@@ -520,13 +520,14 @@ def _states(side: Side) -> list[tuple[Entry, Counter[Any]]]:
 def compare(side: Side, before: Any, told_at: Any, items: Any, prefixes: Any) -> None:
     """Hold all rules against their definition, and the watermark."""
     want, met = side.want, side.met
-    aside = {(each.name, each.le, each.re) for each in side.op.rules if each.state == "put aside"}
+    standing = {(each.name, each.le, each.re): each.state for each in side.op.rules}
     late = any(item[0] == "e" for item in items)
     for entry in want.entries:
         if entry.final is not None:
             continue
         found = want.answer(entry)
-        is_aside = (entry.name, entry.le, entry.re) in aside
+        over = found.raised and entry.re <= want.promised - want.reach  # then it is put aside and forgotten by one call
+        is_aside = standing.get((entry.name, entry.le, entry.re), "put aside" if over else "") == "put aside"
         if found.raised or is_aside:
             _put_aside(side, entry, found.raised, is_aside, told_at, prefixes)
             continue
