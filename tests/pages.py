@@ -34,16 +34,16 @@ def execute(page: str) -> dict[str, Any]:
     names["__name__"] = f"page {page}"
     for number, (kind, code) in enumerate(blocks(page)):
         if kind == "python":
-            exec(_compiled(code, f"<{page} {number}>", "exec"), names)
+            exec(compiled(code, f"<{page} {number}>", "exec"), names)
         elif kind == "pycon":
             for part, example in enumerate(doctest.DocTestParser().get_examples(code)):
-                _compare(page, example, _compiled(example.source, f"<{page} {number}, {part}>", "single"), names)
+                _compare(page, example, compiled(example.source, f"<{page} {number}, {part}>", "single"), names)
         elif kind == "mermaid":
             assert code.strip() == names["picture"].strip()
     return names
 
 
-def _compiled(code: str, name: str, mode: str) -> Any:
+def compiled(code: str, name: str, mode: str) -> Any:
     """Code whose functions have a source that can be read, as those of a file or a notebook."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     return compile(code, name, mode)
