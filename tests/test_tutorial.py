@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,9 @@ def test_a_page_alone(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     compare(page)
 
 
-def compare(page: str) -> None:
+def compare(page: str, edit: Callable[[str], str] = str) -> None:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for code, shown, said in outputs(page):
+    for code, shown, said in outputs(page, edit):
         assert doctest.OutputChecker().check_output(shown, said, flags), f"{page}: expected\n{shown}but got\n{said}from\n{code}"
 
 

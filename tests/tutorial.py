@@ -13,7 +13,7 @@ import shlex
 import signal
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ FENCE = re.compile(r"^```(\w+)(?: ([\w.-]+))?\n(.*?)^```$(?:\n+```text\n(.*?)^``
 PAGES = sorted(f"docs/tutorial/{path.name}" for path in (ROOT / "docs/tutorial").glob("*.md"))
 
 
-def outputs(page: str) -> Iterator[tuple[str, str, str]]:
-    """Code of a page, what the page shows as its output, and its output here; in the folder that is current."""
+def outputs(page: str, edit: Callable[[str], str] = str) -> Iterator[tuple[str, str, str]]:
+    """Code of a page, edited, the output that the page shows, and its output here; in the folder that is current."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for number, found in enumerate(FENCE.finditer((ROOT / page).read_text(encoding="utf-8"))):
         kind, name, code, shown = found.groups(default="")
@@ -34,7 +34,7 @@ def outputs(page: str) -> Iterator[tuple[str, str, str]]:
         elif kind == "python":
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
-                exec(compiled(code, f"<{page} {number}>", "exec"), names)
+                exec(compiled(edit(code), f"<{page} {number}>", "exec"), names)
             yield code, shown, said.getvalue()
         elif kind == "sh":
             yield code, shown, "".join(_said(shlex.split(line, comments=True)) for line in code.splitlines())
