@@ -1,7 +1,7 @@
 """The pages of the documentation as tests: their blocks of Python run one after the other, their links lead somewhere.
 
 A fenced block is ``python`` (executed; with a second word, ``python cluster``, read only), ``pycon`` (each answer compared),
-``mermaid`` (what the name ``picture`` holds then) or ``sh``. A page that says so goes on from another one, whose code runs first.
+``mermaid`` (what the name ``picture`` holds then) or ``sh``. Each page stands alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", *DOCS]
-GOES_ON = re.compile(r"^\*The code goes on from \[[^\]]+\]\(([\w.-]+)\)\.\*$", re.MULTILINE)
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
@@ -29,9 +28,7 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
 
 def execute(page: str) -> dict[str, Any]:
     """Run the Python of a page; the names that it leaves behind. An `AssertionError` tells a block that answers something else."""
-    before = GOES_ON.search((ROOT / page).read_text(encoding="utf-8"))
-    names: dict[str, Any] = {} if before is None else execute(str(Path(page).parent / before[1]))
-    names["__name__"] = f"page {page}"
+    names: dict[str, Any] = {"__name__": f"page {page}"}
     for number, (kind, code) in enumerate(blocks(page)):
         if kind == "python":
             exec(compiled(code, f"<{page} {number}>", "exec"), names)

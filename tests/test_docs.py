@@ -24,16 +24,17 @@ import pytest
 from afa import Keyed, Operator, insert, retract
 from afa.language.query import Query
 from docs import site
+from tests import tutorial
 from tests.cli import call, process
 from tests.pages import PAGES, ROOT, blocks, execute, headings, links
 
 SPARK = "docs/spark.md"
-"""Runs in `tests/spark/test_docs.py`."""
+"""Runs in `tests/spark/test_docs.py`; the pages of the tutorial run in `tests/test_tutorial.py`."""
 PACKAGES = ["afa", "afa.feeds", "afa.language", "afa.replay", "afa.situations", "afa.spark", "afa.uncertain"]
 PACKAGES += ["punctuation", "speculation"]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != SPARK])
+@pytest.mark.parametrize("page", [page for page in PAGES if page != SPARK and page not in tutorial.PAGES])
 def test_the_python_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     execute(page)
@@ -71,7 +72,7 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     code = next(code for kind, code in blocks("docs/guide/pattern.md") if kind == "pycon")
     lines = (example.source for example in doctest.DocTestParser().get_examples(code))
     Path("ticks.py").write_text("".join(lines), encoding="utf-8")
-    guide = [code for page in ("pattern", "keys", "frames") for kind, code in blocks(f"docs/guide/{page}.md") if kind == "pycon"]
+    guide = [code for page in ("pattern", "frames") for kind, code in blocks(f"docs/guide/{page}.md") if kind == "pycon"]
     sources = [example.source for example in doctest.DocTestParser().get_examples("".join(guide))]
     factory = [source for source in sources if source.startswith(("from typing", "from afa import Arc", "class Quote", "def fall"))]
     Path("falls.py").write_text("".join(factory), encoding="utf-8")
@@ -81,7 +82,7 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     sink = pa.BufferOutputStream()
     pa.csv.write_csv(ticks, sink)
     Path("ticks.csv.gz").write_bytes(gzip.compress(sink.getvalue().to_pybytes()))
-    shells = [code for page in PAGES for kind, code in blocks(page) if kind == "sh"]
+    shells = [code for page in PAGES if page not in tutorial.PAGES for kind, code in blocks(page) if kind == "sh"]
     lines = dict.fromkeys(line for code in shells for line in code.splitlines() if "afa " in line)
     assert len(lines) > 2
     for line in lines:

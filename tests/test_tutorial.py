@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages import ROOT
 from tests.tutorial import PAGES, outputs
 
 SPARK = "docs/tutorial/spark.md"
@@ -26,8 +25,3 @@ def compare(page: str, edit: Callable[[str], str] = str) -> None:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for code, shown, said in outputs(page, edit):
         assert doctest.OutputChecker().check_output(shown, said, flags), f"{page}: expected\n{shown}but got\n{said}from\n{code}"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_goes_on_from_no_other(page: str) -> None:
-    assert "The code goes on from" not in (ROOT / page).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The pages of the tutorial as a reader meets them: each alone, in an empty folder, its files saved, its commands and code run in order.
+"""The pages of the tutorial, each alone in an empty folder: its files are saved, its commands and code are run in order.
 
-A fence with a file's name (``csv payments.csv``) is saved. One of ``python`` or ``sh`` is run; a fence of ``text`` right after it is its
-output. ``pip`` is not called; ``afa serve`` is asked for its page once and ended.
+A fence with a file's name (``csv payments.csv``) is saved. One of ``python`` or ``sh`` is run, and a fence of ``text`` right after it is
+its output. ``pip`` is not called; ``afa serve`` is asked for its page once and ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import io
 import re
 import shlex
 import signal
-import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
