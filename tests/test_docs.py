@@ -23,7 +23,7 @@ import pytest
 
 from afa import Keyed, Operator, insert, retract
 from afa.language.query import Query
-from docs import site
+from docs import rooms, site
 from tests import tutorial
 from tests.cli import call, process
 from tests.pages import PAGES, ROOT, blocks, execute, headings, links
@@ -127,6 +127,11 @@ def test_the_ten_lines_of_the_readme() -> None:
     op, tick = names["op"], names["Tick"]
     assert op.push(retract(tick("A", 2.0), le=4)) == [found._replace(diff=-1)]
     assert op.push_many([insert(tick("A", -2.5), 5), insert(tick("A", 1.0), 9)]) == [insert((-5.5,), 9, 61)._replace(key="A")]
+
+
+def test_the_picture_of_the_rooms_is_current() -> None:
+    text = rooms.PAGE.read_text(encoding="utf-8")
+    assert rooms.page(text) == text, "python -m docs.rooms draws it anew"
 
 
 def test_the_readme_stays_short() -> None:

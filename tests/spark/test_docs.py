@@ -48,7 +48,8 @@ def test_the_lines_of_the_page(spark: Any, tmp_path: Path) -> None:
 
 def test_the_page_of_the_tutorial(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(afa.spark, "local_session", lambda: spark)
-    compare(SPARK, lambda code: re.sub(r'(json\(|, |start\(|parquet\()"(payments|checkpoint|changes)"', rf'\1"{tmp_path}/\2"', code))
+    names = r'(json\(|, |start\(|parquet\()"(payments|checkpoint|changes)"'
+    compare(SPARK, lambda code: re.sub(names, rf'\1"{tmp_path}/\2"', code))
 
 
 def test_the_lines_that_are_not_run() -> None:
