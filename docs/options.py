@@ -18,14 +18,14 @@ from afa.operator.options import DEFAULTS, NAMES, OF_FIND, OF_SPARK
 PAGE = Path(__file__).parent / "guide" / "options.md"
 HEAD = "| option | by default | says | also of | told in |\n|---|---|---|---|---|\n"
 TOLD_IN = {
-    "key": "[Many keys](keys.md)",
-    "window": "[Feeding it](feeding.md)",
+    "key": "[Many keys](../tutorial/keys.md)",
+    "window": "[What an operator takes](feeding.md)",
     "engine": "[What compiles](compiles.md)",
     "order_by": "[Equal timestamps](order.md#equal-timestamps)",
-    "late": "[What is final](final.md)",
+    "late": "[When is a match final?](../tutorial/watermark.md)",
     "arc_punctuation": "[Changing the pattern](swaps.md)",
-    "retractions": "[What is final](final.md)",
-    "keep_payloads": "[What is final](final.md)",
+    "retractions": "[Watermarks with a condition](final.md)",
+    "keep_payloads": "[Watermarks with a condition](final.md)",
     "gapless": "[Events that are numbered](order.md#events-that-are-numbered)",
     "tick": "[Time](time.md)",
     "id": "[Messages that come twice](messages.md)",
@@ -40,7 +40,7 @@ TOLD_IN = {
     "having": "[Which events matched](lineage.md)",
     "partial_matches": "[Operations](../operations.md#limits)",
     "max_bytes": "[Operations](../operations.md#limits)",
-    "threads": "[Many keys](keys.md)",
+    "threads": "[Many keys](../tutorial/keys.md)",
     "speculation": "[Stages](stages.md)",
 }
 BY_DEFAULT = {

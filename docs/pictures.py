@@ -27,6 +27,12 @@ class Stock(NamedTuple):
     volume: int = 0
 
 
+class Pay(NamedTuple):
+    card: str
+    kind: str
+    amount: float
+
+
 class Reading(NamedTuple):
     type: str
     tag: int
@@ -95,6 +101,31 @@ def theft() -> str:
     return afa.query(text, event=Reading, tick="s").draw(labels="names")
 
 
+def declined() -> str:
+    """The query of tutorial/first-query.md."""
+    text = """
+        PATTERN SEQ(Pay a, Pay b)
+        WHERE partition_contiguity(a, b) { [card] and a.kind = 'declined' and b.kind = 'declined' }
+        WITHIN 10 minutes
+        RETURN a.amount AS first, b.amount AS second
+    """
+    return afa.query(text, event=Pay, tick="ms").draw()
+
+
+def changed() -> str:
+    """The query of tutorial/change.md in an operator, after its change."""
+    text = """
+        PATTERN SEQ(Pay a, Pay b)
+        WHERE skip_till_next_match(a, b) { [card] and a.amount < 10 and b.amount > 500 }
+        WITHIN 100
+    """
+    before, after = (afa.query(each, event=Pay) for each in (text, text.replace("500", "400")))
+    op = before.operator()
+    op.push(insert(Pay("anna", "", 5.0), 1))
+    op.push_many(before.changes_to(after).arcs)
+    return op.draw()
+
+
 def example(name: str, pattern: str, labels: str) -> Callable[[], str]:
     """Return what draws the automaton, or the query, that an example has under a name, or makes of a threshold."""
 
@@ -122,7 +153,7 @@ EXAMPLES = {
     "backtest": ("dip", "code"),
     "intrusion_rules": ("PATTERN", "code"),
 }
-PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (pattern, live, rebound, swapped, vee, theft)}
+PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (pattern, live, rebound, swapped, vee, theft, declined, changed)}
 PICTURES |= {f"examples/pictures/{name}.svg": example(name, *how) for name, how in EXAMPLES.items()}
 
 

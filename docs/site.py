@@ -24,6 +24,8 @@ OUTSIDE = {
     "README.md": "index.md",
     "SEMANTICS.md": "SEMANTICS.md",
     "CHANGELOG.md": "CHANGELOG.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "ARCHITECTURE.md": "ARCHITECTURE.md",
     "examples/README.md": "examples/index.md",
 }
 """Pages beside docs/, and where they stand in the site."""

@@ -1,7 +1,7 @@
 """The pages of the documentation as tests: their blocks of Python run one after the other, their links lead somewhere.
 
 A fenced block is ``python`` (executed; with a second word, ``python cluster``, read only), ``pycon`` (each answer compared),
-``mermaid`` (what the name ``picture`` holds then) or ``sh``. A page that says so goes on from another one, whose code runs first.
+``mermaid`` (what the name ``picture`` holds then) or ``sh``. Each page stands alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", *DOCS]
-GOES_ON = re.compile(r"^\*The code goes on from \[[^\]]+\]\(([\w.-]+)\)\.\*$", re.MULTILINE)
+PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", *DOCS]
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
@@ -29,21 +28,19 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
 
 def execute(page: str) -> dict[str, Any]:
     """Run the Python of a page; the names that it leaves behind. An `AssertionError` tells a block that answers something else."""
-    before = GOES_ON.search((ROOT / page).read_text(encoding="utf-8"))
-    names: dict[str, Any] = {} if before is None else execute(str(Path(page).parent / before[1]))
-    names["__name__"] = f"page {page}"
+    names: dict[str, Any] = {"__name__": f"page {page}"}
     for number, (kind, code) in enumerate(blocks(page)):
         if kind == "python":
-            exec(_compiled(code, f"<{page} {number}>", "exec"), names)
+            exec(compiled(code, f"<{page} {number}>", "exec"), names)
         elif kind == "pycon":
             for part, example in enumerate(doctest.DocTestParser().get_examples(code)):
-                _compare(page, example, _compiled(example.source, f"<{page} {number}, {part}>", "single"), names)
-        elif kind == "mermaid":
+                _compare(page, example, compiled(example.source, f"<{page} {number}, {part}>", "single"), names)
+        elif kind == "mermaid" and "picture" in names:
             assert code.strip() == names["picture"].strip()
     return names
 
 
-def _compiled(code: str, name: str, mode: str) -> Any:
+def compiled(code: str, name: str, mode: str) -> Any:
     """Code whose functions have a source that can be read, as those of a file or a notebook."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     return compile(code, name, mode)

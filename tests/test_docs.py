@@ -23,17 +23,18 @@ import pytest
 
 from afa import Keyed, Operator, insert, retract
 from afa.language.query import Query
-from docs import site
+from docs import rooms, site
+from tests import tutorial
 from tests.cli import call, process
 from tests.pages import PAGES, ROOT, blocks, execute, headings, links
 
 SPARK = "docs/spark.md"
-"""Runs in `tests/spark/test_docs.py`."""
+"""Runs in `tests/spark/test_docs.py`; the pages of the tutorial run in `tests/test_tutorial.py`."""
 PACKAGES = ["afa", "afa.feeds", "afa.language", "afa.replay", "afa.situations", "afa.spark", "afa.uncertain"]
 PACKAGES += ["punctuation", "speculation"]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != SPARK])
+@pytest.mark.parametrize("page", [page for page in PAGES if page != SPARK and page not in tutorial.PAGES])
 def test_the_python_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     execute(page)
@@ -71,7 +72,7 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     code = next(code for kind, code in blocks("docs/guide/pattern.md") if kind == "pycon")
     lines = (example.source for example in doctest.DocTestParser().get_examples(code))
     Path("ticks.py").write_text("".join(lines), encoding="utf-8")
-    guide = [code for page in ("pattern", "keys", "frames") for kind, code in blocks(f"docs/guide/{page}.md") if kind == "pycon"]
+    guide = [code for page in ("pattern", "frames") for kind, code in blocks(f"docs/guide/{page}.md") if kind == "pycon"]
     sources = [example.source for example in doctest.DocTestParser().get_examples("".join(guide))]
     factory = [source for source in sources if source.startswith(("from typing", "from afa import Arc", "class Quote", "def fall"))]
     Path("falls.py").write_text("".join(factory), encoding="utf-8")
@@ -81,7 +82,7 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     sink = pa.BufferOutputStream()
     pa.csv.write_csv(ticks, sink)
     Path("ticks.csv.gz").write_bytes(gzip.compress(sink.getvalue().to_pybytes()))
-    shells = [code for page in PAGES for kind, code in blocks(page) if kind == "sh"]
+    shells = [code for page in PAGES if page not in tutorial.PAGES for kind, code in blocks(page) if kind == "sh"]
     lines = dict.fromkeys(line for code in shells for line in code.splitlines() if "afa " in line)
     assert len(lines) > 2
     for line in lines:
@@ -126,6 +127,11 @@ def test_the_ten_lines_of_the_readme() -> None:
     op, tick = names["op"], names["Tick"]
     assert op.push(retract(tick("A", 2.0), le=4)) == [found._replace(diff=-1)]
     assert op.push_many([insert(tick("A", -2.5), 5), insert(tick("A", 1.0), 9)]) == [insert((-5.5,), 9, 61)._replace(key="A")]
+
+
+def test_the_picture_of_the_rooms_is_current() -> None:
+    text = rooms.PAGE.read_text(encoding="utf-8")
+    assert rooms.page(text) == text, "python -m docs.rooms draws it anew"
 
 
 def test_the_readme_stays_short() -> None:
@@ -180,8 +186,8 @@ def test_the_api_reference(tmp_path: Path) -> None:
 
 
 def test_the_glossary_has_no_word_that_nobody_uses() -> None:
-    text = (ROOT / "SEMANTICS.md").read_text(encoding="utf-8").partition("\n## Glossary\n")[2]
-    rows = [line.split("|")[2] for line in text.splitlines() if line.startswith("| ")][1:]
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ") and not line.startswith("| term ")]
     words = {word.strip(" `") for row in rows for word in re.split(r"[,;]| \(.*?\)", row) if word.strip()}
     assert len(words) > 50
     code = " ".join(

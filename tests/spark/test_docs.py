@@ -9,9 +9,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import afa.spark
 from afa.spark.metrics import COUNTED, SUMMED
 from tests.spark.streams import when
+from tests.test_tutorial import SPARK, compare
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
@@ -41,6 +44,12 @@ def test_the_lines_of_the_page(spark: Any, tmp_path: Path) -> None:
     assert afa.spark.current(others).count() == 4
     observed = sorted(names["query"].lastProgress.observedMetrics)
     assert [name.rpartition(" ")[0] for name in observed] == ["afa jump", "afa rebound"]
+
+
+def test_the_page_of_the_tutorial(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(afa.spark, "local_session", lambda: spark)
+    names = r'(json\(|, |start\(|parquet\()"(payments|checkpoint|changes)"'
+    compare(SPARK, lambda code: re.sub(names, rf'\1"{tmp_path}/\2"', code))
 
 
 def test_the_lines_that_are_not_run() -> None:
