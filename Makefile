@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Bytecode is kept, whatever the environment says: without it each of a hundred processes compiles all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: flights test fast lanes held test-nojit test-spark lint stress keys bench docs clean
+.PHONY: flights test fast lanes held test-nojit test-spark lint stress keys bench docs release clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
@@ -57,6 +57,10 @@ keys: .venv/ready
 bench: .venv/ready-bench
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.page
+
+# Wheel and sdist, built, checked, and tried in an empty environment: docs/releases.md
+release:
+	bash .ci/release
 
 # The pages as one static site with the API reference, which needs no network: out/site/index.html
 docs: .venv/ready-docs

@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     from speculation.choose import Choose
     from speculation.cleanse import Cleanse
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BEGINNING",
