@@ -1,4 +1,4 @@
-"""Each page of the tutorial runs alone, pasted into an empty folder, and shows what comes out."""
+"""Each page of the tutorial, and each recipe, runs alone, pasted into an empty folder, and shows what comes out."""
 
 from __future__ import annotations
 

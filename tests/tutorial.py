@@ -1,4 +1,4 @@
-"""The pages of the tutorial, each alone in an empty folder: its files are saved, its commands and code are run in order.
+"""The pages of the tutorial, and the recipes, each alone in an empty folder: its files are saved, its commands and code are run in order.
 
 A fence with a file's name (``csv payments.csv``) is saved. One of ``python`` or ``sh`` is run; a ``text`` right after it is its
 output. ``pip`` is not called; ``afa serve`` is asked for its page once and ended.
@@ -20,7 +20,8 @@ from tests.cli import call, process
 from tests.pages import ROOT, compiled
 
 FENCE = re.compile(r"^```(\w+)(?: ([\w.-]+))?\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
-PAGES = sorted(f"docs/tutorial/{path.name}" for path in (ROOT / "docs/tutorial").glob("*.md"))
+FOLDERS = "docs/recipes", "docs/tutorial"
+PAGES = sorted(f"{folder}/{path.name}" for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 
 
 def outputs(page: str, edit: Callable[[str], str] = str) -> Iterator[tuple[str, str, str]]:
