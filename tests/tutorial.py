@@ -1,4 +1,5 @@
-"""The pages of the tutorial, and the recipes, each alone in an empty folder: its files are saved, its commands and code are run in order.
+"""The pages of the tutorial, and the recipes, each alone in an empty folder: its files are saved, its commands and code are run in
+order.
 
 A fence with a file's name (``csv payments.csv``) is saved. One of ``python`` or ``sh`` is run; a ``text`` right after it is its
 output. ``pip`` is not called; ``afa serve`` is asked for its page once and ended.
