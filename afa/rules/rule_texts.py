@@ -57,6 +57,10 @@ class Rule:
             raise NoShape(found)
         return found
 
+    def of(self, rules: RuleTexts) -> bool:
+        """Return whether a set has read the rule."""
+        return self._read == rules._reader._pattern_of
+
     @property
     def bare(self) -> Rule:
         """The rule without its pattern, which takes twenty times its text; one that is no text: itself."""
@@ -93,7 +97,9 @@ class RuleTexts(Pattern):
     def rule(self, name: Any, given: Any) -> Rule:
         """Read one more rule of these events. The set stays as it is."""
         if isinstance(given, Rule):
-            return given
+            if given.name == name and given.of(self):
+                return given
+            given = given.pattern if given.text is None else given.text
         if not isinstance(name, str) or not name:
             raise AfaError(f"expected the name of a rule, a text, but got {name!r}")
         try:

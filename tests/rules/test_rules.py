@@ -155,6 +155,16 @@ def test_one_rule_of_a_set_can_be_asked_alone() -> None:
     assert op.alone("large").statistics.matches == 1
 
 
+def test_a_rule_of_one_set_may_be_given_to_another() -> None:
+    rules, op = made(large=LARGE, raises=RAISES), Operator(made())
+    op.add("mine", rules.rules["large"])
+    op.add("two", rules.rules["raises"])
+    assert [change.rule for change in op.push(insert(Pay("x", 20), 5))] == ["mine", "two"]
+    other = Rules({}, event=NamedTuple("Other", [("size", int)]))
+    with pytest.raises(AfaError, match=r"rule 'large': .*expected the type Other but got 'Pay'"):
+        Operator(other).add("large", rules.rules["large"])
+
+
 def test_keys_are_fields() -> None:
     with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
         Rules({"a": LARGE}, event=Pay, key="shop")
