@@ -155,6 +155,10 @@ class OracleEngine(ByRows):
         """Return 0: all are Python's objects."""
         return 0
 
+    def by_key(self) -> list[tuple[Hashable, int, int]]:
+        """Count nothing: there are no lists."""
+        return []
+
     def by_state(self) -> dict[str, int]:
         """Count nothing: there are no lists."""
         return {}

@@ -81,3 +81,8 @@ def test_an_engine_that_takes_rows_is_given_no_other_engine_s_columns() -> None:
     host: Any = None
     with pytest.raises(AfaError, match="expected a batch that this engine has encoded but got 7"):
         ByRows().run_columns(7, host)
+
+
+def test_the_oracle_has_all_that_the_protocol_names() -> None:
+    """What `test_each_case` would find, in the lane that runs after each edit."""
+    assert {name for name in vars(Engine) if not name.startswith("_")} - set(dir(OracleEngine)) <= set(Engine.__annotations__)
