@@ -42,7 +42,7 @@ def write(folder: Path, n: int, batches: int, keys: int, types: int) -> Path:
 def rules(spark: Any, folder: Path, n: int, many: int, few: int, keys: int, batches: int) -> list[Row]:
     """A row for each way and source; the matches of the ten are the same both ways."""
     types = max(100, many // 3)
-    said = {name: text.replace(f"WITHIN {WINDOW}", f"WITHIN {WINDOW} ms") for name, text in texts(many, types).items()}
+    said = {name: text.replace(f"WITHIN {WINDOW}", f"WITHIN {WINDOW} ms") for name, text in texts(many, types, "mixed").items()}
     path = str(write(folder / "rules", n, batches, keys, types))
     whole = afa.Rules(said, event=Tick, tick="us")
     single = {name: afa.query(said[name], event=Tick, tick="us") for name in list(said)[:few]}
