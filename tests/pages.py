@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", *DOCS]
+PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "CODE_OF_CONDUCT.md", *DOCS]
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
