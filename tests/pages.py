@@ -17,7 +17,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "CODE_OF_CONDUCT.md", *DOCS]
+ROOT_PAGES = ("README", "SEMANTICS", "CHANGELOG", "CONTRIBUTING", "ARCHITECTURE", "SECURITY", "CODE_OF_CONDUCT")
+PAGES = [*(f"{name}.md" for name in ROOT_PAGES), *DOCS]
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
