@@ -279,7 +279,7 @@ function notes(said) {
   const list = $("notes");
   for (const note of said) {
     const line = element("li", undefined, note.kind);
-    line.append(element("time", new Date(note.at * 1000).toLocaleTimeString()), note.text);
+    line.append(element("time", new Date(note.at * 1000).toLocaleTimeString("en-GB")), note.text);
     list.prepend(line);
     if (note.kind === "done") marks.push(note.at);
   }
