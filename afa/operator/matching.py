@@ -278,7 +278,8 @@ class Matching:
         """Carry out what one call brings. Returns changes and punctuations, as `Core.run`."""
         if come.like is None:
             return self._core.run(come.parts, net)
-        return self._core.run(tables.steps(self._core, come) if net else tables.items_of(self._core, come), net)
+        core = self._core
+        return core.run(tables.items_of(core, come) if not net or core.by_rows(net) else tables.steps(core, come), net)
 
     def _found(self, come: tables.CallInput, net: bool) -> tables.CallOutput:
         """Carry out what a call with tables brings. Returns the output, as columns if nothing need look at it."""

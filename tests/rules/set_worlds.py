@@ -520,16 +520,17 @@ def _states(side: Side) -> list[tuple[Entry, Counter[Any]]]:
 def compare(side: Side, before: Any, told_at: Any, items: Any, prefixes: Any) -> None:
     """Hold all rules against their definition, and the watermark."""
     want, met = side.want, side.met
-    standing = {(each.name, each.le, each.re): each.state for each in side.op.rules}
-    late = any(item[0] == "e" for item in items)
+    standing = {(each.name, each.le, each.re, each.state) for each in side.op.rules}
+    late, gone = any(item[0] == "e" for item in items), list[tuple[Entry, str | None, bool]]()
     for entry in want.entries:
         if entry.final is not None:
             continue
         found = want.answer(entry)
+        mine = {each[3] for each in standing if each[:3] == (entry.name, entry.le, entry.re)}
         over = found.raised and entry.re <= want.promised - want.reach  # then it is put aside and forgotten by one call
-        is_aside = standing.get((entry.name, entry.le, entry.re), "put aside" if over else "") == "put aside"
+        is_aside = "put aside" in mine or (over and not mine)
         if found.raised or is_aside:
-            _put_aside(side, entry, found.raised, is_aside, told_at, prefixes)
+            gone.append((entry, found.raised, is_aside))
             continue
         if late and entry.re <= want.now and found.rows != entry.shown:
             met["ended rule changed"] += 1
@@ -537,6 +538,8 @@ def compare(side: Side, before: Any, told_at: Any, items: Any, prefixes: Any) ->
         met["withdrawn"] += sum((entry.shown - found.rows).values())
         entry.shown = found.rows
         entry.watermark = max(entry.watermark, found.watermark)
+    for each in gone:  # of what is told by their name the rest is theirs
+        _put_aside(side, *each, told_at, prefixes)
     hold(side)
 
 

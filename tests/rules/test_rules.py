@@ -165,6 +165,24 @@ def test_a_rule_of_one_set_may_be_given_to_another() -> None:
         Operator(other).add("large", rules.rules["large"])
 
 
+class Paid(NamedTuple):
+    card: str
+    amount: float
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_a_condition_that_waits_for_the_match_is_asked_of_tables_and_single_events_alike(engine: str) -> None:
+    where = "sum(b[].amount) > 3.0 and sum(b[].amount) > avg(b[].amount)"
+    waits = f"PATTERN SEQ(Paid a, Paid+ b[]) WHERE skip_till_any_match(a, b[]) {{ {where} }} WITHIN 11 RETURN a.amount"
+    assert afa.query(waits, event=Paid).explain().waits
+    rows = [insert(Paid("x", amount), le) for amount, le in [(7.0, 10), (3.0, 11), (5.0, 12), (1.0, 12)]]
+    alone = afa.query(waits, event=Paid).operator(engine=engine).push_many(rows)
+    op = Operator(Rules({}, event=Paid), engine=engine)
+    op.push_many(pa.table({"card": ["x"] * 3, "amount": [7.0, 3.0, 5.0], "le": [10, 11, 12]}))
+    op.push_many(rows[3:])
+    assert [change[:4] for change in op.add("waits", waits, le=10)] == [change[:4] for change in alone] != []
+
+
 def test_keys_are_fields() -> None:
     with pytest.raises(AfaError, match=r"expected fields of .* as key but got 'shop'"):
         Rules({"a": LARGE}, event=Pay, key="shop")

@@ -211,9 +211,7 @@ def _play(live: LiveJob, table: Any, tables: Iterator[pa.Table], pace: Pace, job
                         time.sleep(PAUSE)
                 largest = int(latest[-1]) if len(latest) else largest
                 table = next(tables, None)
-            live.board.note(
-                "note", "The input has ended; what is held stays, and changes that begin in the past still act."
-            )
+            live.board.note("note", "The input has ended; what is held stays, and changes that begin in the past still act.")
         except AfaError as error:  # of the input: there is no more of it
             failed = True
             _tell_fault(live, error, metrics)
