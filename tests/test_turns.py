@@ -21,7 +21,7 @@ CEILINGS = {
         "goes on": 4,
         "return what": 0,
         "conflict": 0,
-        "long": 154,
+        "long": 153,
     },
     "contract": {
         "what is": 26,
