@@ -288,7 +288,7 @@ def meet_units(
             met, bits, a = False, 0, r.first[rule]
             while a != NONE:
                 if holds(e, d, k, w, a, i, le):
-                    if m.pairs + m.asking >= m.room:
+                    if m.pairs + int(met) + m.asking >= m.room:
                         return -1
                     if e.asks[a] != NONE:
                         m.asking += 1
